@@ -1,0 +1,28 @@
+# Language level, warnings and sanitizers, applied to every Berth target through berth_options.
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+set(CMAKE_UNITY_BUILD OFF)
+if(NOT CMAKE_BUILD_TYPE)
+  set(CMAKE_BUILD_TYPE Release CACHE STRING "Build type" FORCE)
+endif()
+
+find_program(CCACHE_PROGRAM ccache)
+if(CCACHE_PROGRAM)
+  set(CMAKE_C_COMPILER_LAUNCHER "${CCACHE_PROGRAM}")
+  set(CMAKE_CXX_COMPILER_LAUNCHER "${CCACHE_PROGRAM}")
+endif()
+
+add_library(berth_options INTERFACE)
+target_compile_options(berth_options INTERFACE -Wall -Wextra -Wno-missing-field-initializers)
+if(BERTH_DEVELOPER)
+  target_compile_options(berth_options INTERFACE -Werror)
+endif()
+if(BERTH_SANITIZE)
+  target_compile_options(berth_options INTERFACE -fsanitize=${BERTH_SANITIZE}
+    -fno-omit-frame-pointer -fno-sanitize-recover=all)
+  target_link_options(berth_options INTERFACE -fsanitize=${BERTH_SANITIZE})
+endif()
+target_include_directories(berth_options INTERFACE "${PROJECT_SOURCE_DIR}")

@@ -1,0 +1,30 @@
+# berth_library(name SOURCES ... DEPS ...): a static library berth_<name>, alias berth::<name>.
+function(berth_library name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPS" ${ARGN})
+  add_library(berth_${name} STATIC ${ARG_SOURCES})
+  add_library(berth::${name} ALIAS berth_${name})
+  target_link_libraries(berth_${name} PUBLIC berth_options ${ARG_DEPS})
+endfunction()
+
+# berth_test(name SOURCES ... DEPS ... [LABELS ...]): a GoogleTest binary and its ctest entry.
+function(berth_test name)
+  cmake_parse_arguments(ARG "" "TIMEOUT" "SOURCES;DEPS;LABELS" ${ARGN})
+  if(NOT ARG_TIMEOUT)
+    set(ARG_TIMEOUT 300)
+  endif()
+  add_executable(${name} ${ARG_SOURCES})
+  target_link_libraries(${name} PRIVATE berth_options ${ARG_DEPS} GTest::gmock GTest::gtest_main)
+  add_test(NAME ${name} COMMAND ${name})
+  set_tests_properties(${name} PROPERTIES LABELS "${ARG_LABELS}" TIMEOUT ${ARG_TIMEOUT}
+    SKIP_REGULAR_EXPRESSION "ALL TESTS SKIPPED")
+endfunction()
+
+# berth_unit_tests(folder DEPS ...): every *_test.cc of this folder becomes <folder>_<file>.
+function(berth_unit_tests folder)
+  cmake_parse_arguments(ARG "" "" "DEPS" ${ARGN})
+  file(GLOB test_sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/*_test.cc")
+  foreach(source ${test_sources})
+    get_filename_component(stem ${source} NAME_WE)
+    berth_test(${folder}_${stem} SOURCES ${source} DEPS ${ARG_DEPS} LABELS unit)
+  endforeach()
+endfunction()
