@@ -16,7 +16,8 @@ if(CCACHE_PROGRAM)
 endif()
 
 add_library(berth_options INTERFACE)
-target_compile_options(berth_options INTERFACE -Wall -Wextra -Wno-missing-field-initializers)
+target_compile_options(berth_options INTERFACE -Wall -Wextra -Wno-missing-field-initializers
+  $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)  # gcc 12 reports false ones through Span
 if(BERTH_DEVELOPER)
   target_compile_options(berth_options INTERFACE -Werror)
 endif()
