@@ -1,6 +1,11 @@
 # berth_library(name SOURCES ... DEPS ...): a static library berth_<name>, alias berth::<name>.
 function(berth_library name)
   cmake_parse_arguments(ARG "" "" "SOURCES;DEPS" ${ARGN})
+  if(NOT ARG_SOURCES)  # a folder whose first file is still to come
+    add_library(berth_${name} INTERFACE)
+    add_library(berth::${name} ALIAS berth_${name})
+    return()
+  endif()
   add_library(berth_${name} STATIC ${ARG_SOURCES})
   add_library(berth::${name} ALIAS berth_${name})
   target_link_libraries(berth_${name} PUBLIC berth_options ${ARG_DEPS})

@@ -1,0 +1,60 @@
+// What a simulation reports. For each engine busy + stalls by cause + idle = makespan, exactly.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "npu_sim/command.h"
+
+namespace berth {
+
+enum class StallCause : uint8_t {
+  kNone = 0,
+  kDependencyDma = 1,     // waited for a DMA channel
+  kDependencyMatrix = 2,
+  kDependencyVector = 3,
+  kDependencyHost = 4,
+  kBankConflict = 5,      // operands of one command in one bank
+  kBandwidth = 6,         // DRAM busy with other channels
+  kLatency = 7,           // DRAM latency not hidden
+};
+inline constexpr int kStallCauseCount = 8;
+std::string_view StallCauseName(StallCause cause);  // "dependency_dma", ...
+
+struct CommandTiming;
+
+struct EngineReport {
+  EngineId engine;
+  int64_t busy_cycles = 0;
+  int64_t idle_cycles = 0;  // after its last command, or without commands
+  std::array<int64_t, kStallCauseCount> stall_cycles{};  // by cause; [kNone] stays 0
+  int64_t command_count = 0;
+};
+
+// Per op of the bundle's table (Command::op).
+struct OpReport {
+  int64_t macs = 0;
+  int64_t matrix_busy_cycles = 0, vector_busy_cycles = 0, host_busy_cycles = 0;
+  int64_t dram_read_bytes = 0, dram_write_bytes = 0;
+  int64_t first_cycle = 0, last_cycle = 0;
+};
+
+struct SimReport {
+  int64_t makespan_cycles = 0;
+  std::vector<EngineReport> engines;
+  std::vector<OpReport> ops;
+  int64_t dram_read_bytes = 0, dram_write_bytes = 0;
+  int64_t scratchpad_read_bytes = 0, scratchpad_write_bytes = 0;
+  int64_t macs = 0;
+  int64_t command_count = 0;
+  int64_t energy_picojoules = 0;
+  std::vector<CommandTiming> commands;  // only with TimingOptions::record_commands
+};
+
+// macs / (makespan * full array rate of the dtype used), 0..1.
+double MatrixUtilization(const SimReport& report, int64_t macs_per_cycle);
+
+}  // namespace berth
