@@ -1,0 +1,112 @@
+// What an op is, once: shape rule, in-place rule, how it expands into simpler ops, its iteration
+// space, and how it becomes commands with given tile decisions.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "kernels/graph.h"
+#include "npu_sim/config.h"
+
+namespace berth {
+
+class TileBuilder;
+
+// One use of an op: the node with the types of its operands.
+struct OpCall {
+  const Node* node = nullptr;
+  absl::Span<const TensorType> inputs;          // dtype kUndefined where absent
+  absl::Span<const Tensor* const> constants;    // values of inputs known at compile time, or null
+  absl::Span<const TensorType> outputs;         // empty in a TypeRule
+
+  bool HasInput(int i) const {
+    return i < static_cast<int>(inputs.size()) &&
+           inputs[static_cast<size_t>(i)].dtype != DType::kUndefined;
+  }
+  const TensorType& input(int i) const { return inputs[static_cast<size_t>(i)]; }
+  const TensorType& output(int i = 0) const { return outputs[static_cast<size_t>(i)]; }
+  // The compile-time value of input i, or null.
+  const Tensor* Constant(int i) const {
+    return i < static_cast<int>(constants.size()) ? constants[static_cast<size_t>(i)] : nullptr;
+  }
+};
+
+// Types of all outputs of the node (as many as node->outputs), tail not counted. InvalidArgument
+// for a model error (message without the node's name: the caller adds it), Unimplemented where the
+// op, attribute or dtype is outside what Berth does, FailedPrecondition where a value is needed that
+// is not known at compile time.
+using TypeRule = absl::StatusOr<std::vector<TensorType>> (*)(const OpCall& call);
+
+// Inputs whose bytes output 0 may take over when they die here (same element count and width, read
+// and written element by element).
+using InPlaceRule = std::vector<int> (*)(const OpCall& call);
+
+// Rewrites the node into simpler nodes appended to `rewrite` (kernels/rewrite.h); used by the
+// planner before lowering. Null for an op that lowers itself.
+class GraphRewriter;
+using ExpandRule = absl::Status (*)(const OpCall& call, GraphRewriter& rewrite);
+
+// The loops of an op over its output (and reduction). A tile shape gives each loop an extent.
+struct LoopDim {
+  const char* name = "";
+  int64_t extent = 1;
+  int64_t granule = 1;     // a tile extent is a multiple of this, or the whole extent
+  int shrink_order = 0;    // the default decision shrinks the lowest order first; < 0: never
+};
+using IterationSpace = std::vector<LoopDim>;
+using TileShape = std::vector<int64_t>;
+
+struct TileCost {
+  int64_t scratchpad_bytes = 0;   // of one tile's buffers, each counted once
+  int64_t accumulator_bytes = 0;
+};
+
+using SpaceRule = IterationSpace (*)(const OpCall& call);
+using CostRule = TileCost (*)(const OpCall& call, const TileShape& tile);
+// Appends the commands of the whole op, tile by tile, tail included.
+using LowerRule = absl::Status (*)(const OpCall& call, const TileShape& tile, TileBuilder& builder);
+
+// Where an op only renames or re-strides bytes, the planner may make it a view and emit nothing.
+enum class ViewKind : uint8_t { kNone, kReshape /* same bytes */, kSlice, kConcat, kSplit };
+
+struct OpDef {
+  OpKind kind;
+  TypeRule infer_types = nullptr;
+  ExpandRule expand = nullptr;
+  InPlaceRule in_place = nullptr;      // null: never
+  SpaceRule iteration_space = nullptr;
+  CostRule tile_cost = nullptr;
+  LowerRule lower = nullptr;           // null: expands, or is folded at compile time
+  ViewKind view = ViewKind::kNone;
+  bool elementwise = false;            // may stand in another node's tail
+};
+
+const OpDef& GetOpDef(OpKind kind);
+
+// The default decision: from the full extents, halves the loops in shrink order until the tile
+// costs at most `scratchpad_budget_bytes` and `accumulator_budget_bytes`. ResourceExhausted (with
+// the smallest tile's bytes) when even the smallest tile does not fit.
+absl::StatusOr<TileShape> DefaultTile(const OpDef& op, const OpCall& call,
+                                      int64_t scratchpad_budget_bytes,
+                                      int64_t accumulator_budget_bytes);
+
+// Types of the operands of a node in a graph whose shapes are known; keeps the storage alive.
+class NodeCall {
+ public:
+  NodeCall(const Graph& graph, const Node& node);
+  const OpCall& call() const { return call_; }
+
+ private:
+  std::vector<TensorType> inputs_, outputs_;
+  std::vector<const Tensor*> constants_;
+  OpCall call_;
+};
+
+// Applies every node's type rule in order and fills Value::type; checks declared shapes against
+// them. Errors name the node ("Conv 'conv1'").
+absl::Status InferTypes(Graph& graph);
+// One node; Unimplemented/InvalidArgument annotated with op and node name.
+absl::StatusOr<std::vector<TensorType>> InferNodeTypes(const Graph& graph, const Node& node);
+
+}  // namespace berth

@@ -1,0 +1,150 @@
+// TileBuilder: where a lowering writes its commands. Scratchpad and accumulator addresses are still
+// virtual (an operand's `slot` is a buffer number and its offset counts from the buffer's start);
+// DRAM addresses are final, from the placement of each value. The planner (or the dynamic executor)
+// then orders loads, gives buffers their places and derives every wait.
+//
+// Lowerings say what they need ("this box of that value") and never where it lives: Load returns a
+// view of a fresh buffer filled by DMA, or, for a value resident in scratchpad, a view of it.
+//
+// Errors are sticky: after the first, calls do nothing and status() tells it.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "absl/container/inlined_vector.h"
+#include "base/status.h"
+#include "kernels/graph.h"
+#include "npu_sim/command.h"
+#include "npu_sim/config.h"
+
+namespace berth {
+
+using Extents = absl::InlinedVector<int64_t, 6>;
+
+// A box in the index space of a value: [begin, begin + extent) along each axis.
+struct Box {
+  Extents begin;
+  Extents extent;
+  int64_t ElementCount() const;
+};
+Box WholeBox(const Shape& shape);
+
+// A strided view of a buffer (or, resident, of a value) in scratchpad.
+struct TileView {
+  uint32_t buffer = kNoSlot;
+  int64_t offset_bytes = 0;
+  Extents extent;
+  Extents stride_bytes;
+  DType dtype = DType::kUndefined;
+  MemorySpace space = MemorySpace::kScratchpad;
+
+  int rank() const { return static_cast<int>(extent.size()); }
+  int64_t ElementCount() const;
+  // The sub-box at `begin` of `extent`.
+  TileView Sub(const Extents& begin, const Extents& sub_extent) const;
+  // Axes reordered: axis i of the result is axis order[i].
+  TileView Permuted(const Extents& order) const;
+  // Same elements under another shape; the view must be dense.
+  TileView Reshaped(const Extents& new_extent) const;
+  bool IsDense() const;
+  // Stride 0 on axes of extent 1 that `target` has longer, missing leading axes added (NumPy rule).
+  TileView BroadcastTo(const Extents& target) const;
+};
+
+// Where a value lives while the program runs.
+struct ValuePlacement {
+  MemorySpace space = MemorySpace::kNone;  // kDram, or kScratchpad when resident
+  uint16_t region = 0;                     // DRAM
+  uint32_t slot = kNoSlot;                 // pool slot, or the virtual buffer when resident
+  int64_t offset_bytes = 0;                // of element 0
+  Extents stride_bytes;                    // per axis of the value's shape
+};
+
+struct VirtualBuffer {
+  MemorySpace space = MemorySpace::kScratchpad;  // or kAccumulator
+  int64_t size_bytes = 0;
+  int64_t alignment_bytes = 64;
+  uint32_t op = 0;            // whose it is
+  std::string role;           // "input", "weights", "output", ...: one ping-pong family per op+role
+};
+
+class TileBuilder {
+ public:
+  TileBuilder(const NpuConfig& config, const Graph& graph,
+              absl::Span<const ValuePlacement> placements);
+
+  const NpuConfig& config() const { return config_; }
+  const Graph& graph() const { return graph_; }
+  absl::Status status() const { return status_; }
+  void Fail(absl::Status status);
+  // Commands and buffers from now on belong to op `op` of the bundle's table.
+  void SetOp(uint32_t op) { op_ = op; }
+
+  // A fresh dense scratchpad tile (row-major, 64-byte aligned).
+  TileView NewTile(DType dtype, const Extents& extent, std::string_view role);
+  // A fresh dense accumulator tile of 4-byte words (dtype kFloat32 or kInt32).
+  TileView NewAccumulator(DType dtype, const Extents& extent);
+
+  // The box of `value` in scratchpad, rank as the value's. Dense when loaded; strided when resident.
+  TileView Load(ValueId value, const Box& box, std::string_view role);
+  // The same into an existing tile (extent equal to the box's): to assemble a tile from pieces.
+  void LoadInto(ValueId value, const Box& box, const TileView& tile);
+  void Store(ValueId value, const Box& box, const TileView& tile);
+  // A table made at compile time (indices, weights, scales); equal tensors are stored once.
+  TileView LoadTable(const Tensor& table, std::string_view role);
+  // Every element of the tile = pattern (one element in the low bytes).
+  void Fill(const TileView& tile, uint64_t pattern);
+  void FillFloat(const TileView& tile, float value);  // converted to tile.dtype
+  // Rows `indices` (1-D view, int32/int64) of `value` along axis 0 (a box of the other axes).
+  TileView GatherRows(ValueId value, const TileView& indices, const Box& row_box,
+                      std::string_view role);
+
+  // N-d elementwise commands: views are collapsed to four loops, several commands where more are
+  // needed. Operands must have the extents of `out` (use BroadcastTo).
+  void Unary(UnaryFunction function, const TileView& out, const TileView& in, float alpha = 0,
+             float beta = 0);
+  void Binary(BinaryFunction function, const TileView& out, const TileView& a, const TileView& b);
+  void Select(const TileView& out, const TileView& condition, const TileView& a, const TileView& b);
+  void Copy(const TileView& out, const TileView& in);
+  void Cast(const TileView& out, const TileView& in);
+  // Reduces the axes that `out` has with extent 1 where `in` is longer (same rank). With
+  // `accumulate`, continues from what `out` holds; `finish_scale` multiplies at the end.
+  void Reduce(ReduceFunction function, const TileView& out, const TileView& in,
+              bool accumulate = false, float finish_scale = 1.0f);
+
+  // A command of exactly four loops: for matrix, pool, softmax, interpolate. Operands come from
+  // Operand4; engine, op and order are filled in here.
+  void Emit(Command command);
+  // The view as an operand whose four loops are the axes `axes` (-1: stride 0).
+  static Operand Operand4(const TileView& view, std::array<int, 4> axes);
+
+  // Results, for the planner.
+  std::vector<Command>& commands() { return commands_; }
+  std::vector<VirtualBuffer>& buffers() { return buffers_; }
+  // Bytes appended to the constants region, beginning at table_base_bytes().
+  const std::vector<std::byte>& table_bytes() const { return table_bytes_; }
+  void SetTableBase(int64_t offset_bytes) { table_base_bytes_ = offset_bytes; }
+
+ private:
+  // Calls emit(extent[4], strides of each view[4], offset of each view) for every 4-loop piece.
+  template <typename EmitPiece>
+  void ForEachPiece(absl::Span<const TileView* const> views, EmitPiece&& emit);
+  Operand DramOperand(ValueId value, const Box& box, TileView& as_view) const;
+  void Move(Opcode opcode, const TileView& out, const TileView& in);
+
+  const NpuConfig& config_;
+  const Graph& graph_;
+  absl::Span<const ValuePlacement> placements_;
+  std::vector<Command> commands_;
+  std::vector<VirtualBuffer> buffers_;
+  std::vector<std::byte> table_bytes_;
+  std::map<std::string, int64_t> table_offsets_;  // content -> offset in table_bytes_
+  int64_t table_base_bytes_ = 0;
+  uint32_t op_ = 0;
+  absl::Status status_;
+};
+
+}  // namespace berth
