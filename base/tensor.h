@@ -17,9 +17,7 @@ struct TensorType {
   Shape shape;
 
   int64_t ByteCount() const { return shape.ByteCount(dtype); }
-  std::string ToString() const {
-    return fmt::format("{}[{}]", DTypeName(dtype), shape.ToString());
-  }
+  std::string ToString() const { return fmt::format("{}[{}]", DTypeName(dtype), shape.ToString()); }
   friend bool operator==(const TensorType&, const TensorType&) = default;
 };
 
@@ -30,7 +28,8 @@ struct TensorView {
 
   template <typename T>
   absl::Span<T> Values() const {
-    return {reinterpret_cast<T*>(data), static_cast<size_t>(type.shape.ElementCount())};
+    return absl::Span<T>(reinterpret_cast<T*>(data),
+                         static_cast<size_t>(type.shape.ElementCount()));
   }
 };
 struct ConstTensorView {
@@ -43,7 +42,8 @@ struct ConstTensorView {
 
   template <typename T>
   absl::Span<const T> Values() const {
-    return {reinterpret_cast<const T*>(data), static_cast<size_t>(type.shape.ElementCount())};
+    return absl::Span<const T>(reinterpret_cast<const T*>(data),
+                               static_cast<size_t>(type.shape.ElementCount()));
   }
 };
 
