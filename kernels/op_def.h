@@ -19,6 +19,8 @@ struct OpCall {
   absl::Span<const TensorType> inputs;          // dtype kUndefined where absent
   absl::Span<const Tensor* const> constants;    // values of inputs known at compile time, or null
   absl::Span<const TensorType> outputs;         // empty in a TypeRule
+  // Types of the tail's operands in order of use, flow positions left out (empty in a TypeRule).
+  absl::Span<const TensorType> tail_inputs;
 
   bool HasInput(int i) const {
     return i < static_cast<int>(inputs.size()) &&
@@ -98,7 +100,7 @@ class NodeCall {
   const OpCall& call() const { return call_; }
 
  private:
-  std::vector<TensorType> inputs_, outputs_;
+  std::vector<TensorType> inputs_, outputs_, tail_inputs_;
   std::vector<const Tensor*> constants_;
   OpCall call_;
 };

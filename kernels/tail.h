@@ -22,6 +22,6 @@ TileView EmitTail(const Node& node, size_t first, const Box& box, TileView tile,
                   TileBuilder& builder);
 
 // Scratchpad bytes that the operands of the tail need for a tile of `box_extent` of output 0.
-int64_t TailBytes(const Graph* graph, const Node& node, const Extents& box_extent);
+int64_t TailBytes(const OpCall& call, const Extents& box_extent);
 
 }  // namespace berth
