@@ -25,7 +25,8 @@ enum class Dataflow {
 };
 
 // A fold is one filling of the array. It streams S steps (M weight-stationary, K output-stationary)
-// and takes S * CyclesPerStep. Not hidden, preload and fill_drain are added for each fold; hidden,
+// each step rows * columns / int8_macs_per_cycle cycles, times the dtype's divisor.
+// Not hidden, preload and fill_drain are added for each fold; hidden,
 // preload overlaps the fold before (a fold then takes at least preload_cycles) and fill_drain is
 // paid once for a run of back-to-back folds.
 struct MatrixConfig {
@@ -111,11 +112,11 @@ struct DramConfig {
   DramModel model = DramModel::kFlat;
   int64_t size_bytes = 0;
   int64_t peak_millibytes_per_cycle = 0;  // all channels; kBanked: agrees with `timing`
-  int64_t read_latency_cycles = 0;        // first byte of an idle, open-page read
-  int64_t write_latency_cycles = 0;
-  int64_t burst_bytes = 0;  // smallest transfer
-  int64_t page_bytes = 0;   // of one channel's open row; kFlat: 0
-  DramTiming timing;        // "timing" in JSON, only for kBanked
+  int64_t read_latency_cycles = 0;        // of an idle read; kBanked: (tRCD + CL + BL/2 + 1) clocks
+  int64_t write_latency_cycles = 0;  // of an idle write; kBanked: (tRCD + CWL + BL/2 + 1) clocks
+  int64_t burst_bytes = 0;           // smallest transfer
+  int64_t page_bytes = 0;            // of one channel's open row; kFlat: 0
+  DramTiming timing;                 // "timing" in JSON, only for kBanked
 };
 
 // Work that no unit does: startup + bytes read and written at this rate.
