@@ -1,0 +1,38 @@
+// Which commands must follow which on the host: true conflicts only (a common byte, at least one
+// write), whatever the engine. Simulated queues run in order; the host may run any commands that the
+// graph leaves unordered.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "npu_sim/program.h"
+
+namespace berth {
+
+// For each command the earlier commands that it conflicts with, without those that are implied by a
+// later full overwrite of the same bytes. Ascending, no repeats.
+struct Hazards {
+  std::vector<uint32_t> begin;         // size commands + 1
+  std::vector<uint32_t> predecessors;  // predecessors[begin[i] .. begin[i+1]) of command i
+};
+
+// Cost: O(accesses x records per granule).
+Hazards ComputeHazards(const ProgramView& program);
+
+// The same edges turned round, ready for a counting executor.
+struct ConflictGraphView {
+  absl::Span<const uint32_t> predecessor_count;  // per command
+  absl::Span<const uint32_t> successor_begin;    // size commands + 1
+  absl::Span<const uint32_t> successors;
+};
+struct ConflictGraph {
+  std::vector<uint32_t> predecessor_count;
+  std::vector<uint32_t> successor_begin;
+  std::vector<uint32_t> successors;
+  ConflictGraphView view() const { return {predecessor_count, successor_begin, successors}; }
+};
+ConflictGraph BuildConflictGraph(const Hazards& hazards);
+
+}  // namespace berth

@@ -1,0 +1,40 @@
+// The offline planner: model in, bundle contents out. planner/compile.cc is the only place that
+// lists the stages in order.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+
+#include "base/status.h"
+#include "kernels/graph.h"
+#include "npu_sim/config.h"
+#include "planner/passes/evaluator.h"
+#include "runtime/bundle/contents.h"
+
+namespace berth {
+
+struct CompileOptions {
+  NpuConfig config;
+  // Pins the shape of an input by name ("--shape x=1x3x224x224").
+  std::map<std::string, Shape> input_shapes;
+  // Binds an input as a constant (it is then no input of the bundle).
+  std::map<std::string, Tensor> constant_inputs;
+  // Folds constants; null folds only what needs no arithmetic.
+  ConstantEvaluator evaluator;
+  // Loads are hoisted ahead of the computation that needs them, each tile into fresh bytes. Off:
+  // the same tiles through one buffer each.
+  bool double_buffer = true;
+  // Highest pool height in bytes; 0: the machine's DRAM.
+  int64_t pool_budget_bytes = 0;
+  // Called with the text dump of every stage: "import", "graph", "order", "pool", "tiles", "program".
+  std::function<void(std::string_view stage, const std::string& text)> dump;
+};
+
+// Compiles a model file (ONNX by content or ending).
+absl::StatusOr<BundleContents> CompileModel(const std::string& path, const CompileOptions& options);
+
+// Compiles a graph that is already imported and whose types are known.
+absl::StatusOr<BundleContents> CompileGraph(Graph graph, const CompileOptions& options);
+
+}  // namespace berth
