@@ -18,7 +18,7 @@ struct OpCall {
   const Node* node = nullptr;
   absl::Span<const TensorType> inputs;          // dtype kUndefined where absent
   absl::Span<const Tensor* const> constants;    // values of inputs known at compile time, or null
-  absl::Span<const TensorType> outputs;         // empty in a TypeRule
+  absl::Span<const TensorType> outputs;         // before the tail; empty in a TypeRule
   // Types of the tail's operands in order of use, flow positions left out (empty in a TypeRule).
   absl::Span<const TensorType> tail_inputs;
 
@@ -48,6 +48,13 @@ using InPlaceRule = std::vector<int> (*)(const OpCall& call);
 // planner before lowering. Null for an op that lowers itself.
 class GraphRewriter;
 using ExpandRule = absl::Status (*)(const OpCall& call, GraphRewriter& rewrite);
+// For an op that expands in some forms only (legacy broadcasting, mixed dtypes).
+using ExpandsRule = bool (*)(const OpCall& call);
+
+// What the vector unit does to a tile of an elementwise op (kernels/vector_steps.h).
+struct ElementwiseUse;
+struct VectorSteps;
+using StepRule = absl::StatusOr<VectorSteps> (*)(const ElementwiseUse& use);
 
 // The loops of an op over its output (and reduction). A tile shape gives each loop an extent.
 struct LoopDim {
@@ -82,7 +89,14 @@ struct OpDef {
   LowerRule lower = nullptr;           // null: expands, or is folded at compile time
   ViewKind view = ViewKind::kNone;
   bool elementwise = false;            // may stand in another node's tail
+  ExpandsRule expands = nullptr;       // null: every use expands if `expand` is set
+  StepRule vector_steps = nullptr;     // set for every elementwise op
 };
+
+// Whether this use of the op is to be rewritten by `expand` before lowering.
+inline bool NeedsExpansion(const OpDef& op, const OpCall& call) {
+  return op.expand != nullptr && (op.expands == nullptr || op.expands(call));
+}
 
 const OpDef& GetOpDef(OpKind kind);
 
