@@ -12,7 +12,8 @@ namespace berth {
 // offset_bytes + sum(i_d * stride_bytes[d]) for 0 <= i_d < extent[d], each run_bytes long.
 // Normal form: strides are positive and descending, runs are as long as possible (adjacent runs are
 // merged into run_bytes, loops of extent 1 or stride 0 are dropped to extent 1, stride 0 at the
-// front). A gather's table counts as its whole range.
+// front), and two loops that together make one regular loop are one. A gather's table counts as its
+// whole range.
 struct Access {
   MemorySpace space = MemorySpace::kNone;
   bool is_write = false;
@@ -41,8 +42,9 @@ struct AccessList {
 // reach inside the tile, as a bounding grid. The command must be structurally valid.
 AccessList CollectAccesses(const Command& command);
 
-// False only if the two accesses share no byte (same space and region assumed checked inside). Exact
-// for grids whose outer strides agree, conservative (bounding ranges) otherwise.
+// False only if the two accesses share no byte (space and region are compared too). Exact for grids
+// that nest (each stride at least the span of the loops within) and whose strides agree; in general
+// exact within a fixed budget of search steps, and true beyond it.
 bool MayOverlap(const Access& a, const Access& b);
 
 // Both touch a common byte and at least one writes.

@@ -74,7 +74,8 @@ enum class Opcode : uint8_t {
   // Weighted gather along one axis (resize, flips, constant gathers): extents {outer, positions,
   // inner, taps}; out strides {outer, position, inner, 0}; in0 strides {outer, index, inner, 0};
   // in1 = int32 index [positions, taps] with strides {0, position, 0, tap}; in2 = float weight of
-  // the same form (absent: taps must be 1 and the element is copied, any dtype).
+  // the same form (absent: taps must be 1 and the element is copied, any dtype). An index outside
+  // [0, params.vector.window.input_height) fails the run.
   kInterpolate = 40,
   // Integers to a narrower integer: out = saturate(round_half_even(in0 * scale[c]) + zero_point);
   // in1 = float32 scale with its own strides (0 broadcasts).
@@ -82,7 +83,8 @@ enum class Opcode : uint8_t {
   kQuantize = 42,    // float32 in0 -> integer: saturate(round_half_even(in0 / scale) + zero_point)
   kDequantize = 43,  // integer in0 -> float32: (in0 - zero_point) * scale
 
-  // Host engine: params.host; operands are dense tensors in DRAM.
+  // Host engine: params.host; operands are dense tensors in DRAM, extents are 1 and stride_bytes[0]
+  // of an operand is its size in bytes.
   kHostCall = 64,
 };
 
