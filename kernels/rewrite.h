@@ -9,6 +9,9 @@
 
 namespace berth {
 
+// Nodes made here have the meaning of this version of the operator set, whatever the model's.
+inline constexpr int kRewriteOpset = 17;
+
 class GraphRewriter {
  public:
   // New nodes are appended to `nodes`; new values go into `graph`. `origin` names the node being

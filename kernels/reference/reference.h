@@ -17,7 +17,8 @@ using ReferenceKernel = absl::Status (*)(const OpCall& call,
 // Never null: every op has a reference.
 ReferenceKernel GetReference(OpKind kind);
 
-// One node with its tail; absent inputs have a null `data`. Output types are inferred from the
+// One node with its tail. `inputs` are the node's, then the operands of its tail in order of use
+// (flow positions left out); an absent one has dtype kUndefined. Output types are inferred from the
 // actual inputs (all of which count as known values).
 absl::StatusOr<std::vector<Tensor>> EvaluateNode(const Graph& graph, const Node& node,
                                                  absl::Span<const ConstTensorView> inputs);
