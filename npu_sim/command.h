@@ -173,12 +173,14 @@ struct HostParams {
   int64_t values[6] = {};    // parameters of the function
 };
 
+// Starts as zero bytes: assign the member of the opcode whole (`params.matrix = MatrixParams{}`).
 union CommandParams {
+  constexpr CommandParams() : bytes{} {}
   DmaParams dma;
   MatrixParams matrix;
   VectorParams vector;
   HostParams host;
-  uint8_t bytes[64] = {};
+  uint8_t bytes[64];
 };
 
 struct Command {
