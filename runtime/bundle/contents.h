@@ -28,7 +28,7 @@ struct OpInfo {
   int64_t min_dram_bytes = 0;  // its weights, inputs and outputs once
 };
 
-enum class PoolStatus : uint8_t { kFeasible = 0, kOptimal = 1, kInfeasible = 2, kTimeout = 3 };
+enum class PlanStatus : uint8_t { kFeasible = 0, kOptimal = 1, kInfeasible = 2, kTimeout = 3 };
 
 // How well one memory was packed: the height beside its lower bound.
 struct MemoryPlan {
@@ -37,7 +37,7 @@ struct MemoryPlan {
   int64_t lower_bound_bytes = 0;
   int64_t capacity_bytes = 0;  // 0: no limit
   int64_t buffer_count = 0;
-  PoolStatus status = PoolStatus::kFeasible;
+  PlanStatus status = PlanStatus::kFeasible;
 };
 
 struct BundleContents {

@@ -1,0 +1,41 @@
+// Every node of a scheduled graph as commands over virtual scratchpad buffers.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "kernels/tile_builder.h"
+#include "planner/storage/storage.h"
+#include "runtime/bundle/contents.h"
+
+namespace berth {
+
+// Positions of the regions in TileProgram::regions.
+inline constexpr uint16_t kConstantsRegion = 0;
+inline constexpr uint16_t kPoolRegion = 1;
+inline uint16_t InputRegion(uint32_t index) { return static_cast<uint16_t>(2 + index); }
+inline uint16_t OutputRegion(const Graph& graph, uint32_t index) {
+  return static_cast<uint16_t>(2 + graph.inputs.size() + index);
+}
+
+// DRAM operands are final, except that their `slot` is a position in StoragePlan::buffers (pool) and
+// kNoSlot elsewhere; scratchpad and accumulator operands are virtual (kernels/tile_builder.h).
+struct LoweredProgram {
+  std::vector<Command> commands;
+  std::vector<VirtualBuffer> buffers;
+  std::vector<std::byte> constants;  // the constants region: only what a command reads
+  std::vector<OpInfo> ops;           // one per node, in order
+};
+
+struct LowerOptions {
+  // Bytes that the buffers of one tile may take.
+  int64_t scratchpad_budget_bytes = 0;
+  int64_t accumulator_budget_bytes = 0;
+};
+
+// ResourceExhausted names the node whose smallest tile does not fit, with needed and available
+// bytes.
+absl::StatusOr<LoweredProgram> LowerGraph(const Graph& graph, const StoragePlan& storage,
+                                          const NpuConfig& config, const LowerOptions& options);
+
+}  // namespace berth

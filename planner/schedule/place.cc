@@ -1,0 +1,126 @@
+#include "planner/schedule/place.h"
+
+#include <algorithm>
+#include <map>
+
+namespace berth {
+namespace {
+
+constexpr int64_t kPoolAlignment = 64;
+
+// Buffers of one op and role in one alias group, as long as their lives do not overlap.
+void AliasRoles(const LoweredProgram& lowered,
+                std::vector<PoolItem>& items) {
+  struct Family {
+    int64_t group = 0;
+    int64_t end_step = 0;
+  };
+  std::map<std::pair<uint32_t, std::string>, std::vector<Family>> families;
+  std::vector<PoolItem*> by_begin;
+  for (PoolItem& item : items) by_begin.push_back(&item);
+  std::sort(by_begin.begin(), by_begin.end(), [](const PoolItem* a, const PoolItem* b) {
+    return std::pair(a->begin_step, a->id) < std::pair(b->begin_step, b->id);
+  });
+  int64_t next_group = 0;
+  for (PoolItem* item : by_begin) {
+    const VirtualBuffer& buffer = lowered.buffers[static_cast<size_t>(item->id)];
+    std::vector<Family>& members = families[{buffer.op, buffer.role}];
+    const auto free = std::find_if(members.begin(), members.end(), [&](const Family& family) {
+      return family.end_step <= item->begin_step;
+    });
+    if (free == members.end()) {
+      item->alias_group = next_group;
+      members.push_back({next_group++, item->end_step});
+    } else {
+      item->alias_group = free->group;
+      free->end_step = item->end_step;
+    }
+  }
+}
+
+struct Placed {
+  PoolPlan plan;
+  int64_t buffers = 0;
+};
+
+absl::StatusOr<Placed> PlaceSpace(const LoweredProgram& lowered, MemorySpace space,
+                                  int64_t capacity_bytes, bool alias_roles,
+                                  const std::vector<BufferLife>& lives,
+                                  std::vector<int64_t>& offset_bytes) {
+  PoolProblem problem;
+  problem.capacity_bytes = capacity_bytes;
+  problem.objective = PoolObjective::kFitThenReuse;
+  for (size_t i = 0; i < lowered.buffers.size(); ++i) {
+    const VirtualBuffer& buffer = lowered.buffers[i];
+    if (buffer.space != space || lives[i].end_command == 0) continue;
+    PoolItem item;
+    item.id = static_cast<int64_t>(i);
+    item.begin_step = lives[i].begin_command;
+    item.end_step = lives[i].end_command;
+    item.size_bytes = std::max<int64_t>(buffer.size_bytes, 1);
+    item.alignment_bytes = buffer.alignment_bytes;
+    item.name = fmt::format("{}/{}", lowered.ops[buffer.op].name, buffer.role);
+    problem.items.push_back(std::move(item));
+  }
+  if (alias_roles) AliasRoles(lowered, problem.items);
+  BERTH_ASSIGN_OR_RETURN(PoolPlan plan, PlanPool(problem, PoolOptions{}));
+  if (plan.conflict) {
+    return ResourceExhausted("{}: {}",
+                             space == MemorySpace::kScratchpad ? "scratchpad" : "accumulator",
+                             DescribeConflict(problem, plan));
+  }
+  for (size_t k = 0; k < problem.items.size(); ++k) {
+    offset_bytes[static_cast<size_t>(problem.items[k].id)] = plan.offset_bytes[k];
+  }
+  return Placed{std::move(plan), static_cast<int64_t>(problem.items.size())};
+}
+
+}  // namespace
+
+absl::StatusOr<ScratchpadPlan> PlaceBuffers(const LoweredProgram& lowered, const NpuConfig& config,
+                                            const PlaceOptions& options) {
+  ScratchpadPlan result;
+  result.lives = FindBufferLives(lowered);
+  result.offset_bytes.assign(lowered.buffers.size(), 0);
+  const bool alias = !options.double_buffer;
+  BERTH_ASSIGN_OR_RETURN(
+      Placed scratchpad,
+      PlaceSpace(lowered, MemorySpace::kScratchpad, config.scratchpad.size_bytes, alias,
+                 result.lives, result.offset_bytes));
+  BERTH_ASSIGN_OR_RETURN(
+      Placed accumulator,
+      PlaceSpace(lowered, MemorySpace::kAccumulator, config.accumulator.size_bytes, alias,
+                 result.lives, result.offset_bytes));
+  result.scratchpad = std::move(scratchpad.plan);
+  result.scratchpad_buffers = scratchpad.buffers;
+  result.accumulator = std::move(accumulator.plan);
+  result.accumulator_buffers = accumulator.buffers;
+  return result;
+}
+
+absl::StatusOr<PoolPlan> PlacePool(StoragePlan& storage, int64_t budget_bytes) {
+  PoolProblem problem;
+  if (budget_bytes > 0) problem.capacity_bytes = budget_bytes;
+  for (size_t i = 0; i < storage.buffers.size(); ++i) {
+    const StorageBuffer& buffer = storage.buffers[i];
+    if (buffer.kind != RegionKind::kPool || buffer.end_step == 0) continue;
+    PoolItem item;
+    item.id = static_cast<int64_t>(i);
+    item.begin_step = buffer.begin_step;
+    item.end_step = buffer.end_step;
+    item.size_bytes = buffer.size_bytes;
+    item.alignment_bytes = kPoolAlignment;
+    item.name = buffer.name;
+    problem.items.push_back(std::move(item));
+  }
+  BERTH_ASSIGN_OR_RETURN(PoolPlan plan, PlanPool(problem, PoolOptions{}));
+  if (plan.conflict) {
+    return ResourceExhausted("pool: {}", DescribeConflict(problem, plan));
+  }
+  for (size_t k = 0; k < problem.items.size(); ++k) {
+    storage.buffers[static_cast<size_t>(problem.items[k].id)].offset_bytes = plan.offset_bytes[k];
+  }
+  return plan;
+}
+
+}  // namespace berth

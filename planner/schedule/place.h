@@ -1,0 +1,32 @@
+// Offsets of all virtual buffers: one placement problem for the scratchpad, one for the
+// accumulators, over command time.
+#pragma once
+
+#include <vector>
+
+#include "planner/pool/plan_pool.h"
+#include "planner/schedule/lower.h"
+#include "planner/schedule/prefetch.h"
+
+namespace berth {
+
+struct ScratchpadPlan {
+  std::vector<BufferLife> lives;       // per virtual buffer
+  std::vector<int64_t> offset_bytes;   // per virtual buffer, in its own space
+  PoolPlan scratchpad, accumulator;    // the certificates
+  int64_t scratchpad_buffers = 0, accumulator_buffers = 0;
+};
+
+struct PlaceOptions {
+  // Off: the buffers of one op and role share one place (where their lives allow).
+  bool double_buffer = true;
+};
+
+// ResourceExhausted, naming the buffers in the way, when no placement within the machine was found.
+absl::StatusOr<ScratchpadPlan> PlaceBuffers(const LoweredProgram& lowered, const NpuConfig& config,
+                                            const PlaceOptions& options = {});
+
+// The pool: gives every pool buffer of `storage` its offset. A budget > 0 is a limit.
+absl::StatusOr<PoolPlan> PlacePool(StoragePlan& storage, int64_t budget_bytes);
+
+}  // namespace berth

@@ -1,0 +1,172 @@
+#include "planner/schedule/prefetch.h"
+
+#include <algorithm>
+
+#include "npu_sim/access.h"
+
+namespace berth {
+namespace {
+
+template <typename Visit>
+void ForEachBuffer(const Command& command, Visit&& visit) {
+  for (const Operand* operand :
+       {&command.out, &command.in0, &command.in1, &command.in2, &command.acc}) {
+    const bool on_chip = operand->space == MemorySpace::kScratchpad ||
+                         operand->space == MemorySpace::kAccumulator;
+    if (on_chip) visit(operand->slot);
+  }
+}
+
+// Moves data onto the chip and depends on nothing but memory.
+bool IsLoad(const Command& command) {
+  return command.opcode == Opcode::kDmaLoad || command.opcode == Opcode::kDmaGather ||
+         (command.opcode == Opcode::kDmaFill && command.out.space == MemorySpace::kScratchpad);
+}
+
+bool IsStore(const Command& command) {
+  return command.opcode == Opcode::kDmaStore || command.opcode == Opcode::kDmaScatter ||
+         (command.opcode == Opcode::kDmaFill && command.out.space == MemorySpace::kDram) ||
+         command.opcode == Opcode::kHostCall;
+}
+
+bool SharesDramBytes(const Command& store, const Command& load) {
+  for (const Access& written : CollectAccesses(store)) {
+    if (!written.is_write || written.space != MemorySpace::kDram) continue;
+    for (const Access& read : CollectAccesses(load)) {
+      if (read.space == MemorySpace::kDram && MayOverlap(written, read)) return true;
+    }
+  }
+  return false;
+}
+
+// List scheduling in the lowered order, with loads drawn forward through a window.
+class Hoister {
+ public:
+  Hoister(LoweredProgram& lowered, const PrefetchOptions& options)
+      : lowered_(lowered), options_(options), placed_(lowered.commands.size(), false) {
+    uses_left_.assign(lowered.buffers.size(), 0);
+    started_.assign(lowered.buffers.size(), false);
+    touches_placed_.assign(lowered.buffers.size(), 0);
+    touch_rank_.resize(lowered.commands.size());
+    blocked_until_.assign(lowered.commands.size(), 0);
+    for (size_t i = 0; i < lowered.commands.size(); ++i) {
+      ForEachBuffer(lowered.commands[i], [&](uint32_t buffer) {
+        touch_rank_[i].push_back({buffer, uses_left_[buffer]++});
+      });
+      if (IsLoad(lowered.commands[i])) loads_.push_back(static_cast<uint32_t>(i));
+      if (IsStore(lowered.commands[i])) stores_.push_back(static_cast<uint32_t>(i));
+    }
+  }
+
+  std::vector<Command> Run() {
+    for (uint32_t i = 0; i < lowered_.commands.size(); ++i) {
+      if (placed_[i]) continue;
+      if (!IsLoad(lowered_.commands[i])) DrawLoads(i);
+      Place(i);
+    }
+    return std::move(result_);
+  }
+
+ private:
+  struct Touch {
+    uint32_t buffer;
+    uint32_t rank;  // how many touches of the buffer come before this one in the lowered order
+  };
+
+  // Places loads that stand behind position `now` in the lowered order, while they are legal and
+  // fit.
+  void DrawLoads(uint32_t now) {
+    while (next_load_ < loads_.size() && (placed_[loads_[next_load_]] || loads_[next_load_] < now)) {
+      ++next_load_;
+    }
+    const size_t end =
+        std::min(loads_.size(), next_load_ + static_cast<size_t>(options_.window_loads));
+    for (size_t k = next_load_; k < end; ++k) {
+      const uint32_t load = loads_[k];
+      if (placed_[load]) continue;
+      if (live_bytes_ + NewBytes(load) > options_.scratchpad_limit_bytes) return;
+      if (TouchesInOrder(load) && !WaitsForStore(now, load)) Place(load);
+    }
+  }
+
+  int64_t NewBytes(uint32_t command) const {
+    int64_t bytes = 0;
+    for (const Touch& touch : touch_rank_[command]) {
+      const VirtualBuffer& buffer = lowered_.buffers[touch.buffer];
+      if (!started_[touch.buffer] && buffer.space == MemorySpace::kScratchpad) {
+        bytes += buffer.size_bytes;
+      }
+    }
+    return bytes;
+  }
+
+  // Whatever touches the same buffers earlier in the lowered order is placed already.
+  bool TouchesInOrder(uint32_t command) const {
+    return std::all_of(touch_rank_[command].begin(), touch_rank_[command].end(),
+                       [&](const Touch& touch) { return touches_placed_[touch.buffer] >= touch.rank; });
+  }
+
+  bool WaitsForStore(uint32_t now, uint32_t load) {
+    while (next_store_ < stores_.size() && stores_[next_store_] < now) ++next_store_;
+    if (lowered_.commands[load].opcode == Opcode::kDmaFill) return false;
+    if (lowered_.commands[load].in0.slot == kNoSlot &&
+        lowered_.commands[load].in0.region == kConstantsRegion) {
+      return false;
+    }
+    if (blocked_until_[load] > now) return true;
+    for (size_t k = next_store_; k < stores_.size() && stores_[k] < load; ++k) {
+      if (SharesDramBytes(lowered_.commands[stores_[k]], lowered_.commands[load])) {
+        blocked_until_[load] = stores_[k] + 1;
+        return true;
+      }
+    }
+    return false;
+  }
+
+  void Place(uint32_t index) {
+    live_bytes_ += NewBytes(index);
+    for (const Touch& touch : touch_rank_[index]) {
+      started_[touch.buffer] = true;
+      ++touches_placed_[touch.buffer];
+      const VirtualBuffer& buffer = lowered_.buffers[touch.buffer];
+      if (--uses_left_[touch.buffer] == 0 && buffer.space == MemorySpace::kScratchpad) {
+        live_bytes_ -= buffer.size_bytes;
+      }
+    }
+    placed_[index] = true;
+    result_.push_back(lowered_.commands[index]);
+  }
+
+  LoweredProgram& lowered_;
+  const PrefetchOptions& options_;
+  std::vector<bool> placed_;
+  std::vector<Command> result_;
+  std::vector<uint32_t> uses_left_, touches_placed_;  // per buffer
+  std::vector<bool> started_;                         // per buffer
+  std::vector<std::vector<Touch>> touch_rank_;        // per command
+  std::vector<uint32_t> loads_, stores_;              // positions in the lowered order
+  std::vector<uint32_t> blocked_until_;               // per load: behind this position
+  size_t next_load_ = 0, next_store_ = 0;
+  int64_t live_bytes_ = 0;
+};
+
+}  // namespace
+
+void HoistLoads(LoweredProgram& lowered, const PrefetchOptions& options) {
+  if (!options.hoist) return;
+  lowered.commands = Hoister(lowered, options).Run();
+}
+
+std::vector<BufferLife> FindBufferLives(const LoweredProgram& lowered) {
+  std::vector<BufferLife> lives(lowered.buffers.size());
+  for (size_t i = 0; i < lowered.commands.size(); ++i) {
+    ForEachBuffer(lowered.commands[i], [&](uint32_t buffer) {
+      BufferLife& life = lives[buffer];
+      if (life.end_command == 0) life.begin_command = static_cast<uint32_t>(i);
+      life.end_command = static_cast<uint32_t>(i) + 1;
+    });
+  }
+  return lives;
+}
+
+}  // namespace berth

@@ -1,0 +1,64 @@
+// Which bytes of which DRAM region each value of the graph stands in: views at offsets, in-place,
+// and the buffers that are left to place in the pool.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "kernels/graph.h"
+#include "kernels/tile_builder.h"
+#include "npu_sim/program.h"
+
+namespace berth {
+
+// Bytes that are placed as one: a constant, an input, an output, or a range of the pool.
+struct StorageBuffer {
+  RegionKind kind = RegionKind::kPool;
+  uint32_t index = 0;  // of inputs and outputs
+  int64_t size_bytes = 0;
+  std::string name;    // of the value that made it
+  // Pool only: positions of nodes between which the bytes are needed, half open.
+  int begin_step = 0;
+  int end_step = 0;
+  int64_t offset_bytes = 0;  // in its region, once placed
+};
+
+// A value is a strided view of its buffer.
+struct StoragePlace {
+  int buffer = -1;  // -1: the value needs no bytes (no elements, or never materialised)
+  int64_t offset_bytes = 0;
+  Extents stride_bytes;
+};
+
+// How a node came to its output.
+enum class NodeStorage : uint8_t {
+  kComputed,  // lowered to commands
+  kView,      // the output is a view of an input, or the inputs are views of the output: no command
+};
+
+struct StoragePlan {
+  std::vector<StorageBuffer> buffers;
+  std::vector<StoragePlace> places;       // per value
+  std::vector<NodeStorage> nodes;         // per node
+  std::vector<ValueId> in_place;          // per node: the value whose bytes output 0 took over
+};
+
+struct StorageOptions {
+  bool views = true;
+  bool in_place = true;
+};
+
+// Gives every graph output a value of its own (a copy where the output is an input, a constant or
+// twice the same) and every concat operand that cannot be written in place a copy that can. Call
+// before AssignStorage; types stay known.
+void SeparateOutputs(Graph& graph);
+void SeparateConcatOperands(Graph& graph);
+
+// Constants stand 64-byte aligned in the constants region, in order of values. The pool is not
+// placed yet (offset_bytes 0).
+StoragePlan AssignStorage(const Graph& graph, const StorageOptions& options = {});
+
+// Stable text: one line per value.
+std::string DumpStorage(const Graph& graph, const StoragePlan& plan);
+
+}  // namespace berth
