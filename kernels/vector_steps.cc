@@ -1,0 +1,105 @@
+#include "kernels/vector_steps.h"
+
+namespace berth {
+namespace {
+
+bool IsSmallFloat(DType dtype) {
+  return dtype == DType::kFloat32 || dtype == DType::kFloat16 || dtype == DType::kBFloat16;
+}
+
+}  // namespace
+
+bool VectorSteps::Reads(int operand) const {
+  for (const VectorStep& step : steps) {
+    for (const int read : step.operands) {
+      if (read == operand) return true;
+    }
+  }
+  return false;
+}
+
+bool VectorSteps::MayOverwrite(int operand) const {
+  for (size_t i = 1; i < steps.size(); ++i) {
+    for (const int read : steps[i].operands) {
+      if (read == operand) return false;
+    }
+  }
+  return true;
+}
+
+VectorStep UnaryStep(UnaryFunction function, int operand, float alpha, float beta) {
+  return {VectorStep::Form::kUnary, static_cast<uint8_t>(function), alpha, beta,
+          {operand, VectorStep::kNone, VectorStep::kNone}};
+}
+
+VectorStep BinaryStep(BinaryFunction function, int a, int b) {
+  return {VectorStep::Form::kBinary, static_cast<uint8_t>(function), 0, 0,
+          {a, b, VectorStep::kNone}};
+}
+
+std::optional<float> FloatScalar(const ElementwiseUse& use, int i) {
+  if (!use.Has(i)) return std::nullopt;
+  for (const DType dtype : use.dtypes) {
+    if (dtype != DType::kUndefined && !IsSmallFloat(dtype)) return std::nullopt;
+  }
+  const Tensor* constant = use.constants[static_cast<size_t>(i)];
+  if (constant == nullptr || constant->shape().ElementCount() != 1) return std::nullopt;
+  auto values = ToFloatValues(constant->view());
+  if (!values.ok()) return std::nullopt;
+  return (*values)[0];
+}
+
+ElementwiseUse UseOfNode(const OpCall& call) {
+  ElementwiseUse use;
+  use.kind = call.node->kind;
+  use.attributes = &call.node->attributes;
+  for (int i = 0; i < static_cast<int>(call.inputs.size()); ++i) {
+    use.dtypes.push_back(call.input(i).dtype);
+    use.constants.push_back(call.Constant(i));
+  }
+  use.result = call.output().dtype;
+  return use;
+}
+
+ElementwiseUse UseOfFused(const Graph& graph, const FusedOp& fused, DType flow) {
+  ElementwiseUse use;
+  use.kind = fused.kind;
+  use.attributes = &fused.attributes;
+  for (int i = 0; i < static_cast<int>(fused.operands.size()); ++i) {
+    const ValueId id = fused.operands[static_cast<size_t>(i)];
+    const bool known = i != fused.flow_position && id != ValueId::kNone;
+    use.dtypes.push_back(i == fused.flow_position ? flow
+                         : known                  ? graph.at(id).type.dtype
+                                                  : DType::kUndefined);
+    use.constants.push_back(known ? graph.at(id).constant.get() : nullptr);
+  }
+  use.result = fused.dtype;
+  return use;
+}
+
+void EmitSteps(const VectorSteps& steps, absl::Span<const TileView> operands, const TileView& out,
+               TileBuilder& builder) {
+  const auto view = [&](int operand) -> const TileView& {
+    return operand == VectorStep::kPrevious ? out : operands[static_cast<size_t>(operand)];
+  };
+  for (const VectorStep& step : steps.steps) {
+    const auto& [a, b, c] = step.operands;
+    switch (step.form) {
+      case VectorStep::Form::kUnary:
+        builder.Unary(static_cast<UnaryFunction>(step.function), out, view(a), step.alpha,
+                      step.beta);
+        break;
+      case VectorStep::Form::kBinary:
+        builder.Binary(static_cast<BinaryFunction>(step.function), out, view(a), view(b));
+        break;
+      case VectorStep::Form::kSelect:
+        builder.Select(out, view(a), view(b), view(c));
+        break;
+      case VectorStep::Form::kCast:
+        builder.Cast(out, view(a));
+        break;
+    }
+  }
+}
+
+}  // namespace berth
