@@ -72,6 +72,10 @@ absl::Status LowerNode(const Graph& graph, const Node& node, const LowerOptions&
   const NodeCall call(graph, node);
   absl::StatusOr<TileShape> tile = DefaultTile(op, call.call(), options.scratchpad_budget_bytes,
                                                options.accumulator_budget_bytes);
+  if (absl::IsResourceExhausted(tile.status())) {
+    tile = DefaultTile(op, call.call(), options.scratchpad_limit_bytes,
+                       options.accumulator_limit_bytes);
+  }
   const std::string where = fmt::format("{} '{}'", OpName(node.kind), node.name);
   if (!tile.ok()) return Annotate(tile.status(), where);
   info.decision = fmt::format("tile {}", fmt::join(*tile, "x"));

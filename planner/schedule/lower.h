@@ -28,9 +28,10 @@ struct LoweredProgram {
 };
 
 struct LowerOptions {
-  // Bytes that the buffers of one tile may take.
-  int64_t scratchpad_budget_bytes = 0;
-  int64_t accumulator_budget_bytes = 0;
+  // Bytes that the buffers of one tile should take; where an op's smallest tile is larger, it may
+  // take up to the limit (and then has no room for double buffering).
+  int64_t scratchpad_budget_bytes = 0, scratchpad_limit_bytes = 0;
+  int64_t accumulator_budget_bytes = 0, accumulator_limit_bytes = 0;
 };
 
 // ResourceExhausted names the node whose smallest tile does not fit, with needed and available
