@@ -80,6 +80,7 @@ enum class Opcode : uint8_t {
   // Integers to a narrower integer: out = saturate(round_half_even(in0 * scale[c]) + zero_point);
   // in1 = float32 scale with its own strides (0 broadcasts).
   kRequantize = 41,
+  // kQuantize, kDequantize: in1 = float32 scale as for kRequantize.
   kQuantize = 42,    // float32 in0 -> integer: saturate(round_half_even(in0 / scale) + zero_point)
   kDequantize = 43,  // integer in0 -> float32: (in0 - zero_point) * scale
 
