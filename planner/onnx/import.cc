@@ -1,0 +1,192 @@
+#include "planner/onnx/import.h"
+
+#include <filesystem>
+#include <set>
+#include <unordered_map>
+
+#include "planner/onnx/attributes.h"
+#include "planner/onnx/checks.h"
+#include "planner/onnx/external_data.h"
+#include "planner/onnx/inputs.h"
+#include "planner/onnx/model_file.h"
+#include "planner/onnx/tensors.h"
+#include "planner/onnx/text.h"
+
+namespace berth {
+namespace {
+
+// Gelu of com.microsoft is the exact one of ai.onnx 20.
+constexpr int kGeluOpset = 20;
+
+// Fills a graph from a checked model. Takes initializers' bytes out of the message as it goes, so
+// that weights are held once.
+class GraphBuilder {
+ public:
+  GraphBuilder(onnx::GraphProto& proto, const OpsetVersions& opsets,
+               const std::filesystem::path& folder, const ImportOptions& options)
+      : proto_(proto), opsets_(opsets), folder_(folder), options_(options) {}
+
+  absl::StatusOr<Graph> Build() {
+    graph_.name = OneLine(proto_.name(), 100);
+    BERTH_RETURN_IF_ERROR(AddConstants());
+    BERTH_RETURN_IF_ERROR(AddInputs());
+    BERTH_RETURN_IF_ERROR(AddNodes());
+    for (const auto& output : proto_.output()) graph_.outputs.push_back(ids_.at(output.name()));
+    BERTH_RETURN_IF_ERROR(VerifyGraph(graph_));
+    return std::move(graph_);
+  }
+
+ private:
+  absl::Status AddConstants() {
+    for (auto& initializer : *proto_.mutable_initializer()) {
+      BERTH_ASSIGN_OR_RETURN(Tensor tensor, TensorFromProto(initializer, folder_));
+      const std::string name = initializer.name();
+      onnx::TensorProto().Swap(&initializer);
+      ids_.emplace(name, graph_.AddConstant(OneLine(name), std::move(tensor)));
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status AddInputs() {
+    std::set<std::string> unused;
+    for (const auto& [name, shape] : options_.input_shapes) unused.insert(name);
+    for (const auto& [name, tensor] : options_.constant_inputs) unused.insert(name);
+    for (const auto& input : proto_.input()) {
+      unused.erase(input.name());
+      BERTH_RETURN_IF_ERROR(AddInput(input));
+    }
+    if (!unused.empty()) {
+      return InvalidArgument("the model has no input '{}'{}", OneLine(*unused.begin(), 100),
+                             InputNames());
+    }
+    return ResolveInputs(options_, graph_);
+  }
+
+  std::string InputNames() const {
+    std::string names;
+    for (const auto& input : proto_.input()) {
+      names += (names.empty() ? "; its inputs: '" : ", '") + OneLine(input.name(), 100) + "'";
+    }
+    return OneLine(names, 1000);
+  }
+
+  // An input with an initializer is a constant (its default is not overridden).
+  absl::Status AddInput(const onnx::ValueInfoProto& input) {
+    Value declared;
+    declared.name = OneLine(input.name());
+    BERTH_RETURN_IF_ERROR(Declare(input, declared));
+    if (const auto found = ids_.find(input.name()); found != ids_.end()) {
+      return CheckAgainstDeclared(declared, graph_.at(found->second).type);
+    }
+    if (const auto bound = options_.constant_inputs.find(input.name());
+        bound != options_.constant_inputs.end()) {
+      BERTH_RETURN_IF_ERROR(CheckAgainstDeclared(declared, bound->second.type()));
+      ids_.emplace(input.name(), graph_.AddConstant(declared.name, bound->second));
+      return absl::OkStatus();
+    }
+    const ValueId id = AddValue(input.name());
+    graph_.at(id) = std::move(declared);
+    graph_.inputs.push_back(id);
+    return absl::OkStatus();
+  }
+
+  ValueId AddValue(const std::string& name) {
+    const ValueId id = graph_.AddValue(OneLine(name), TensorType{});
+    graph_.at(id).shape_known = false;
+    ids_.emplace(name, id);
+    return id;
+  }
+
+  absl::Status AddNodes() {
+    std::unordered_map<std::string, const onnx::ValueInfoProto*> infos;
+    for (const auto& info : proto_.value_info()) infos.emplace(info.name(), &info);
+    for (const auto& info : proto_.output()) infos.insert_or_assign(info.name(), &info);
+    for (const auto& node : proto_.node()) node_names_.insert(node.name());
+    for (int i = 0; i < proto_.node_size(); ++i) {
+      BERTH_RETURN_IF_ERROR(AddNode(proto_.node(i), i, infos));
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status AddNode(const onnx::NodeProto& proto, int position,
+                       const std::unordered_map<std::string, const onnx::ValueInfoProto*>& infos) {
+    Node node;
+    node.kind = *KindOfNode(proto);
+    node.name = NameOf(proto, position);
+    node.opset = proto.domain() == "com.microsoft" ? kGeluOpset : OpsetOfDefaultDomain();
+    auto attributes = AttributesFromProto(proto, folder_);
+    if (!attributes.ok()) {
+      return Annotate(attributes.status(), fmt::format("{} '{}'", OpName(node.kind), node.name));
+    }
+    node.attributes = *std::move(attributes);
+    for (const std::string& name : proto.input()) {
+      node.inputs.push_back(name.empty() ? ValueId::kNone : ids_.at(name));
+    }
+    for (const std::string& name : proto.output()) {
+      node.outputs.push_back(name.empty() ? ValueId::kNone : AddValue(name));
+      const auto info = infos.find(name);
+      if (name.empty() || info == infos.end()) continue;
+      BERTH_RETURN_IF_ERROR(Declare(*info->second, graph_.at(node.outputs.back())));
+    }
+    graph_.nodes.push_back(std::move(node));
+    return absl::OkStatus();
+  }
+
+  int OpsetOfDefaultDomain() const {
+    const auto found = opsets_.find("");
+    return found == opsets_.end() ? 0 : found->second;
+  }
+
+  // The model's own name, or the op with its position: "Conv_12".
+  std::string NameOf(const onnx::NodeProto& proto, int position) {
+    if (!proto.name().empty()) return OneLine(proto.name());
+    std::string name = fmt::format("{}_{}", proto.op_type(), position);
+    while (!node_names_.insert(name).second) name += "_";
+    return name;
+  }
+
+  onnx::GraphProto& proto_;
+  const OpsetVersions& opsets_;
+  const std::filesystem::path& folder_;
+  const ImportOptions& options_;
+  Graph graph_;
+  std::unordered_map<std::string, ValueId> ids_;
+  std::set<std::string> node_names_;
+};
+
+// That external files are where they may be, before the checker looks for them.
+absl::Status ConfineExternalData(const onnx::GraphProto& graph,
+                                 const std::filesystem::path& folder) {
+  for (const auto& initializer : graph.initializer()) {
+    if (initializer.data_location() != onnx::TensorProto::EXTERNAL) continue;
+    const std::string where = fmt::format("tensor '{}'", OneLine(initializer.name(), 100));
+    auto dtype = DTypeFromOnnx(initializer.data_type());
+    if (!dtype.ok()) return Annotate(dtype.status(), where);
+    auto shape = Shape::Create({initializer.dims().begin(), initializer.dims().end()});
+    if (!shape.ok()) return Annotate(shape.status(), where);
+    auto range = LocateExternalData(initializer, folder, shape->ByteCount(*dtype));
+    if (!range.ok()) return Annotate(range.status(), where);
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Graph> ImportModel(const std::string& path, const ImportOptions& options) {
+  BERTH_ASSIGN_OR_RETURN(onnx::ModelProto model, ReadModelFile(path));
+  const std::filesystem::path folder = std::filesystem::path(path).parent_path();
+  BERTH_ASSIGN_OR_RETURN(const OpsetVersions opsets, ReadOpsets(model));
+  BERTH_RETURN_IF_ERROR(CheckStructure(model.graph()));
+  BERTH_RETURN_IF_ERROR(ConfineExternalData(model.graph(), folder));
+  BERTH_RETURN_IF_ERROR(RunOnnxChecker(model, opsets, folder));
+  BERTH_RETURN_IF_ERROR(CheckSupported(model));
+  return GraphBuilder(*model.mutable_graph(), opsets, folder, options).Build();
+}
+
+}  // namespace
+
+absl::StatusOr<Graph> ImportOnnx(const std::string& path, const ImportOptions& options) {
+  auto graph = ImportModel(path, options);
+  if (!graph.ok()) return Annotate(graph.status(), fmt::format("model '{}'", OneLine(path)));
+  return graph;
+}
+
+}  // namespace berth

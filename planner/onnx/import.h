@@ -1,0 +1,28 @@
+// ONNX model files as graphs.
+//
+// A graph comes back with its structure verified and the types of its inputs and constants known;
+// those of other values are inferred by the passes, which check them against what the model
+// declares. Memory is bounded by the sizes of the files read. Errors are one line: what, where,
+// numbers; libraries' exceptions do not leave this module.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "kernels/graph.h"
+
+namespace berth {
+
+struct ImportOptions {
+  // Fixes the shape of an input by name; a dimension that the model fixes must agree. Other inputs
+  // that share a named dimension follow.
+  std::map<std::string, Shape> input_shapes;
+  // Makes an input a constant: the graph has it no more.
+  std::map<std::string, Tensor> constant_inputs;
+};
+
+// NotFound, InvalidArgument (the file, the model or the options are wrong) or Unimplemented (all
+// unsupported ops named at once).
+absl::StatusOr<Graph> ImportOnnx(const std::string& path, const ImportOptions& options);
+
+}  // namespace berth

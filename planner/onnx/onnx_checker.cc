@@ -1,0 +1,68 @@
+#include <algorithm>
+#include <exception>
+#include <unordered_map>
+
+#include "planner/onnx/checks.h"
+#include "planner/onnx/onnx_headers.h"
+#include "onnx/checker.h"
+#include "planner/onnx/text.h"
+
+namespace berth {
+namespace {
+
+// The newest versions that the packaged checker (1.12) knows.
+constexpr int kNewestCheckedOpset = 17;
+constexpr int kNewestCheckedIr = 8;
+// From this version on an initializer need not be an input as well; older files that break the
+// rule are common and harmless.
+constexpr int kFreeInitializersIr = 4;
+
+bool WithinChecker(const OpsetVersions& opsets) {
+  const auto found = opsets.find("");
+  return found == opsets.end() || found->second <= kNewestCheckedOpset;
+}
+
+// Fills in what the checker insists on, and takes it out again.
+class Toleration {
+ public:
+  explicit Toleration(onnx::GraphProto& graph) : graph_(graph), unnamed_(graph.name().empty()) {
+    if (unnamed_) graph.set_name("graph");
+    for (auto& output : *graph.mutable_output()) {
+      if (!output.type().has_tensor_type() || output.type().tensor_type().has_shape()) continue;
+      output.mutable_type()->mutable_tensor_type()->mutable_shape();
+      shapeless_.push_back(&output);
+    }
+  }
+  ~Toleration() {
+    if (unnamed_) graph_.clear_name();
+    for (auto* output : shapeless_) output->mutable_type()->mutable_tensor_type()->clear_shape();
+  }
+  Toleration(const Toleration&) = delete;
+  Toleration& operator=(const Toleration&) = delete;
+
+ private:
+  onnx::GraphProto& graph_;
+  bool unnamed_;
+  std::vector<onnx::ValueInfoProto*> shapeless_;
+};
+
+}  // namespace
+
+absl::Status RunOnnxChecker(onnx::ModelProto& model, const OpsetVersions& opsets,
+                            const std::filesystem::path& model_folder) {
+  if (!WithinChecker(opsets)) return absl::OkStatus();
+  onnx::checker::CheckerContext context;
+  const auto ir = std::clamp<int64_t>(model.ir_version(), kFreeInitializersIr, kNewestCheckedIr);
+  context.set_ir_version(static_cast<int>(ir));
+  context.set_opset_imports(std::unordered_map<std::string, int>(opsets.begin(), opsets.end()));
+  context.set_model_dir(model_folder.empty() ? "." : model_folder.string());
+  const Toleration toleration(*model.mutable_graph());
+  try {
+    onnx::checker::check_graph(model.graph(), context, onnx::checker::LexicalScopeContext());
+  } catch (const std::exception& error) {  // the library reports by throwing
+    return InvalidArgument("onnx checker: {}", OneLine(error.what()));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace berth
