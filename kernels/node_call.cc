@@ -99,19 +99,22 @@ absl::StatusOr<std::vector<TensorType>> InferNodeTypes(const Graph& graph, const
   return types;
 }
 
-absl::Status InferTypes(Graph& graph) {
-  for (const Node& node : graph.nodes) {
-    BERTH_ASSIGN_OR_RETURN(const std::vector<TensorType> types, InferNodeTypes(graph, node));
-    for (size_t i = 0; i < types.size(); ++i) {
-      if (node.outputs[i] == ValueId::kNone) continue;
-      Value& value = graph.at(node.outputs[i]);
-      if (absl::Status status = CheckDeclared(value, types[i]); !status.ok()) {
-        return Annotate(status, Where(node));
-      }
-      value.type = types[i];
-      value.shape_known = true;
+absl::Status InferTypesOf(Graph& graph, const Node& node) {
+  BERTH_ASSIGN_OR_RETURN(const std::vector<TensorType> types, InferNodeTypes(graph, node));
+  for (size_t i = 0; i < types.size(); ++i) {
+    if (node.outputs[i] == ValueId::kNone) continue;
+    Value& value = graph.at(node.outputs[i]);
+    if (absl::Status status = CheckDeclared(value, types[i]); !status.ok()) {
+      return Annotate(status, Where(node));
     }
+    value.type = types[i];
+    value.shape_known = true;
   }
+  return absl::OkStatus();
+}
+
+absl::Status InferTypes(Graph& graph) {
+  for (const Node& node : graph.nodes) BERTH_RETURN_IF_ERROR(InferTypesOf(graph, node));
   return absl::OkStatus();
 }
 

@@ -122,6 +122,8 @@ class NodeCall {
 // Applies every node's type rule in order and fills Value::type; checks declared shapes against
 // them. Errors name the node ("Conv 'conv1'").
 absl::Status InferTypes(Graph& graph);
+// The same for one node of the graph.
+absl::Status InferTypesOf(Graph& graph, const Node& node);
 // One node; Unimplemented/InvalidArgument annotated with op and node name.
 absl::StatusOr<std::vector<TensorType>> InferNodeTypes(const Graph& graph, const Node& node);
 
