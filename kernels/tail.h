@@ -13,10 +13,10 @@ struct AbsorbedTail {
   float alpha = 0, beta = 0;
   size_t ops = 0;  // how many tail ops it replaces (0 or 1)
 };
-AbsorbedTail AbsorbActivation(const Node& node);
+AbsorbedTail AbsorbActivation(const Graph& graph, const Node& node);
 
 // Applies tail ops [first, end) to `tile`, which holds `box` of output 0 (of the whole node);
-// loads the other operands' boxes. Returns the tile that holds the result (the same one unless the
+// loads the other operands' boxes (held while they stay the same). Returns the tile that holds the result (the same one unless the
 // dtype changes).
 TileView EmitTail(const Node& node, size_t first, const Box& box, TileView tile,
                   TileBuilder& builder);

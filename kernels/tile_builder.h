@@ -81,7 +81,7 @@ class TileBuilder {
   absl::Status status() const { return status_; }
   void Fail(absl::Status status);
   // Commands and buffers from now on belong to op `op` of the bundle's table.
-  void SetOp(uint32_t op) { op_ = op; }
+  void SetOp(uint32_t op);
 
   // A fresh dense scratchpad tile (row-major, 64-byte aligned).
   TileView NewTile(DType dtype, const Extents& extent, std::string_view role);
@@ -90,6 +90,13 @@ class TileBuilder {
 
   // The box of `value` in scratchpad, rank as the value's. Dense when loaded; strided when resident.
   TileView Load(ValueId value, const Box& box, std::string_view role);
+  // As Load, but if the last LoadHeld of this value by this op was of the same box, that view: for
+  // operands that stay while the tiles move (weights, broadcast operands). Never write into it.
+  TileView LoadHeld(ValueId value, const Box& box, std::string_view role);
+  bool IsResident(ValueId value) const;
+  // Where to compute `box` of `value`: a view of it where it is resident and of this dtype (a Store
+  // of that view does nothing), otherwise a fresh tile.
+  TileView OutputTile(ValueId value, DType dtype, const Box& box, std::string_view role);
   // The same into an existing tile (extent equal to the box's): to assemble a tile from pieces.
   void LoadInto(ValueId value, const Box& box, const TileView& tile);
   void Store(ValueId value, const Box& box, const TileView& tile);
@@ -126,14 +133,22 @@ class TileBuilder {
   std::vector<VirtualBuffer>& buffers() { return buffers_; }
   // Bytes appended to the constants region, beginning at table_base_bytes().
   const std::vector<std::byte>& table_bytes() const { return table_bytes_; }
+  // The region is the constants', the first of a program.
   void SetTableBase(int64_t offset_bytes) { table_base_bytes_ = offset_bytes; }
 
  private:
-  // Calls emit(extent[4], strides of each view[4], offset of each view) for every 4-loop piece.
+  using Pieces = absl::InlinedVector<TileView, 4>;  // views of rank 4 walked together
+
+  // Calls emit(pieces) for every piece of at most `loops` loops (the last of the four) of the views,
+  // which have the same extents.
   template <typename EmitPiece>
-  void ForEachPiece(absl::Span<const TileView* const> views, EmitPiece&& emit);
-  Operand DramOperand(ValueId value, const Box& box, TileView& as_view) const;
+  void ForEachPiece(Pieces views, EmitPiece&& emit, int loops = 4);
+  uint32_t NewBuffer(MemorySpace space, int64_t size_bytes, std::string_view role);
+  // A box of a value where it is placed; DRAM views keep region and slot in the placement.
+  TileView PlacedView(ValueId value, const Box& box);
+  void DmaPieces(Opcode opcode, ValueId value, const TileView& placed, const TileView& tile);
   void Move(Opcode opcode, const TileView& out, const TileView& in);
+  void ReducePieces(Command command, Pieces views, bool accumulate, float finish_scale);
 
   const NpuConfig& config_;
   const Graph& graph_;
@@ -142,6 +157,11 @@ class TileBuilder {
   std::vector<VirtualBuffer> buffers_;
   std::vector<std::byte> table_bytes_;
   std::map<std::string, int64_t> table_offsets_;  // content -> offset in table_bytes_
+  struct HeldTile {
+    Box box;
+    TileView tile;
+  };
+  std::map<ValueId, HeldTile> held_;  // of the current op
   int64_t table_base_bytes_ = 0;
   uint32_t op_ = 0;
   absl::Status status_;

@@ -1,7 +1,11 @@
 #include "kernels/vector_steps.h"
 
+#include "base/checked_math.h"
+
 namespace berth {
 namespace {
+
+constexpr int64_t kTileAlignmentBytes = 64;
 
 bool IsSmallFloat(DType dtype) {
   return dtype == DType::kFloat32 || dtype == DType::kFloat16 || dtype == DType::kBFloat16;
@@ -75,6 +79,29 @@ ElementwiseUse UseOfFused(const Graph& graph, const FusedOp& fused, DType flow) 
   }
   use.result = fused.dtype;
   return use;
+}
+
+Box OperandBox(const Shape& operand, const Box& box) {
+  Box result;
+  const size_t missing = box.extent.size() - static_cast<size_t>(operand.rank());
+  for (int axis = 0; axis < operand.rank(); ++axis) {
+    const size_t at = missing + static_cast<size_t>(axis);
+    const bool repeats = operand[axis] == 1;
+    result.begin.push_back(repeats ? 0 : box.begin[at]);
+    result.extent.push_back(repeats ? 1 : box.extent[at]);
+  }
+  return result;
+}
+
+int64_t TileBytes(DType dtype, const Extents& extent) {
+  int64_t elements = 1;
+  for (const int64_t e : extent) elements *= e;
+  return AlignUp(elements * DTypeBytes(dtype), kTileAlignmentBytes);
+}
+
+int64_t OperandTileBytes(const TensorType& operand, const Extents& extent) {
+  const Box box{Extents(extent.size(), 0), extent};
+  return TileBytes(operand.dtype, OperandBox(operand.shape, box).extent);
 }
 
 void EmitSteps(const VectorSteps& steps, absl::Span<const TileView> operands, const TileView& out,

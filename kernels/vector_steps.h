@@ -58,6 +58,13 @@ std::optional<float> FloatScalar(const ElementwiseUse& use, int i);
 ElementwiseUse UseOfNode(const OpCall& call);
 ElementwiseUse UseOfFused(const Graph& graph, const FusedOp& fused, DType flow);
 
+// The box of an operand that a box of the broadcast result needs, in the operand's own rank.
+Box OperandBox(const Shape& operand, const Box& box);
+// Scratchpad bytes of the operand's tile for a result tile of `extent`.
+int64_t OperandTileBytes(const TensorType& operand, const Extents& extent);
+// Bytes of a dense tile as the scratchpad gives them out.
+int64_t TileBytes(DType dtype, const Extents& extent);
+
 // Runs the steps; `operands` by position (those that are not read may be empty), each with the
 // extents of `out` (BroadcastTo). `out` may be an operand that MayOverwrite.
 void EmitSteps(const VectorSteps& steps, absl::Span<const TileView> operands, const TileView& out,

@@ -1,0 +1,106 @@
+#include "kernels/tail.h"
+
+#include "kernels/vector_steps.h"
+
+namespace berth {
+namespace {
+
+TileView EmitFused(const FusedOp& fused, const Box& box, const TileView& tile,
+                   TileBuilder& builder) {
+  const Graph& graph = builder.graph();
+  const OpDef& op = GetOpDef(fused.kind);
+  if (op.vector_steps == nullptr) {
+    builder.Fail(Internal("{} '{}' is not elementwise", OpName(fused.kind), fused.name));
+    return tile;
+  }
+  const auto steps = op.vector_steps(UseOfFused(graph, fused, tile.dtype));
+  if (!steps.ok()) {
+    builder.Fail(Annotate(steps.status(), fused.name));
+    return tile;
+  }
+  absl::InlinedVector<TileView, 3> operands(fused.operands.size());
+  for (size_t i = 0; i < operands.size(); ++i) {
+    const int position = static_cast<int>(i);
+    if (position == fused.flow_position) {
+      operands[i] = tile;
+    } else if (steps->Reads(position)) {
+      const ValueId id = fused.operands[i];
+      const Box needed = OperandBox(graph.at(id).type.shape, box);
+      operands[i] = builder.LoadHeld(id, needed, "tail").BroadcastTo(box.extent);
+    }
+  }
+  const bool in_place = fused.dtype == tile.dtype && steps->MayOverwrite(fused.flow_position);
+  const TileView out = in_place ? tile : builder.NewTile(fused.dtype, box.extent, "tail result");
+  EmitSteps(*steps, operands, out, builder);
+  return out;
+}
+
+// Steps of a fused op when only dtypes are known.
+bool RunsInPlace(const FusedOp& fused, absl::Span<const TensorType> operands, DType flow) {
+  ElementwiseUse use;
+  use.kind = fused.kind;
+  use.attributes = &fused.attributes;
+  use.result = fused.dtype;
+  size_t next = 0;
+  for (size_t i = 0; i < fused.operands.size(); ++i) {
+    const bool is_flow = static_cast<int>(i) == fused.flow_position;
+    use.dtypes.push_back(is_flow ? flow : operands[next++].dtype);
+    use.constants.push_back(nullptr);
+  }
+  const OpDef& op = GetOpDef(fused.kind);
+  if (op.vector_steps == nullptr || fused.dtype != flow) return false;
+  const auto steps = op.vector_steps(use);
+  return steps.ok() && steps->MayOverwrite(fused.flow_position);
+}
+
+std::optional<Activation> AsActivation(uint8_t function) {
+  switch (static_cast<UnaryFunction>(function)) {
+    case UnaryFunction::kRelu: return Activation::kRelu;
+    case UnaryFunction::kClip: return Activation::kClip;
+    case UnaryFunction::kLeakyRelu: return Activation::kLeakyRelu;
+    default: return std::nullopt;
+  }
+}
+
+}  // namespace
+
+AbsorbedTail AbsorbActivation(const Graph& graph, const Node& node) {
+  if (node.tail.empty()) return {};
+  const FusedOp& fused = node.tail[0];
+  const OpDef& op = GetOpDef(fused.kind);
+  if (op.vector_steps == nullptr || fused.dtype != DType::kFloat32) return {};
+  const auto steps = op.vector_steps(UseOfFused(graph, fused, fused.dtype));
+  if (!steps.ok() || steps->steps.size() != 1) return {};
+  const VectorStep& step = steps->steps[0];
+  if (step.form != VectorStep::Form::kUnary || step.operands[0] != fused.flow_position) return {};
+  const auto activation = AsActivation(step.function);
+  if (!activation) return {};
+  return {*activation, step.alpha, step.beta, 1};
+}
+
+TileView EmitTail(const Node& node, size_t first, const Box& box, TileView tile,
+                  TileBuilder& builder) {
+  for (size_t i = first; i < node.tail.size(); ++i) {
+    tile = EmitFused(node.tail[i], box, tile, builder);
+  }
+  return tile;
+}
+
+int64_t TailBytes(const OpCall& call, const Extents& box_extent) {
+  int64_t bytes = 0;
+  size_t next = 0;
+  DType flow = call.output().dtype;
+  for (const FusedOp& fused : call.node->tail) {
+    const size_t operand_count = fused.operands.size() - 1;
+    const auto operands = call.tail_inputs.subspan(next, operand_count);
+    next += operand_count;
+    for (const TensorType& operand : operands) {
+      if (operand.dtype != DType::kUndefined) bytes += OperandTileBytes(operand, box_extent);
+    }
+    if (!RunsInPlace(fused, operands, flow)) bytes += TileBytes(fused.dtype, box_extent);
+    flow = fused.dtype;
+  }
+  return bytes;
+}
+
+}  // namespace berth

@@ -1,0 +1,161 @@
+#include <cstring>
+
+#include "base/checked_math.h"
+#include "kernels/tile_pieces.h"
+
+namespace berth {
+namespace {
+
+constexpr uint16_t kTableRegion = 0;  // the constants are a program's first region
+constexpr int64_t kTableAlignmentBytes = 64;
+
+uint64_t PatternOf(DType dtype, float value) {
+  uint64_t pattern = 0;
+  VisitDType(dtype, [&]<typename T>() {
+    const T element = static_cast<T>(value);
+    std::memcpy(&pattern, &element, sizeof(T));
+  });
+  return pattern;
+}
+
+}  // namespace
+
+void TileBuilder::DmaPieces(Opcode opcode, ValueId value, const TileView& placed,
+                            const TileView& tile) {
+  const bool is_load = opcode == Opcode::kDmaLoad;
+  ForEachPiece({placed, tile}, [&](const Pieces& pieces) {
+    Command command;
+    command.opcode = opcode;
+    SetExtents(command, pieces[0]);
+    Operand dram = Operand4(pieces[0], kAllLoops);
+    dram.region = placements_[Index(value)].region;
+    const Operand scratchpad = Operand4(pieces[1], kAllLoops);
+    command.in0 = is_load ? dram : scratchpad;
+    command.out = is_load ? scratchpad : dram;
+    command.params.dma = {};
+    Emit(command);
+  });
+}
+
+TileView TileBuilder::Load(ValueId value, const Box& box, std::string_view role) {
+  if (IsResident(value)) return PlacedView(value, box);
+  const TileView tile = NewTile(graph_.at(value).type.dtype, box.extent, role);
+  LoadInto(value, box, tile);
+  return tile;
+}
+
+TileView TileBuilder::LoadHeld(ValueId value, const Box& box, std::string_view role) {
+  const auto found = held_.find(value);
+  if (found != held_.end() && found->second.box.begin == box.begin &&
+      found->second.box.extent == box.extent) {
+    return found->second.tile;
+  }
+  const TileView tile = Load(value, box, role);
+  held_[value] = {box, tile};
+  return tile;
+}
+
+void TileBuilder::LoadInto(ValueId value, const Box& box, const TileView& tile) {
+  const TileView placed = PlacedView(value, box);
+  if (IsResident(value)) {
+    Copy(tile, placed);
+  } else {
+    DmaPieces(Opcode::kDmaLoad, value, placed, tile);
+  }
+}
+
+void TileBuilder::Store(ValueId value, const Box& box, const TileView& tile) {
+  const TileView placed = PlacedView(value, box);
+  if (IsResident(value)) {
+    Copy(placed, tile);
+  } else {
+    DmaPieces(Opcode::kDmaStore, value, placed, tile);
+  }
+}
+
+TileView TileBuilder::LoadTable(const Tensor& table, std::string_view role) {
+  const Box box = WholeBox(table.shape());
+  const TileView tile = NewTile(table.dtype(), box.extent, role);
+  const auto bytes = table.bytes();
+  std::string content(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  auto [found, is_new] = table_offsets_.try_emplace(std::move(content), 0);
+  if (is_new) {
+    found->second = AlignUp(static_cast<int64_t>(table_bytes_.size()), kTableAlignmentBytes);
+    table_bytes_.resize(static_cast<size_t>(found->second));
+    table_bytes_.insert(table_bytes_.end(), bytes.begin(), bytes.end());
+  }
+  TileView placed = tile;  // dense as well
+  placed.space = MemorySpace::kDram;
+  placed.buffer = kNoSlot;
+  placed.offset_bytes = table_base_bytes_ + found->second;
+  ForEachPiece({placed, tile}, [&](const Pieces& pieces) {
+    Command command;
+    command.opcode = Opcode::kDmaLoad;
+    SetExtents(command, pieces[0]);
+    command.in0 = Operand4(pieces[0], kAllLoops);
+    command.in0.region = kTableRegion;
+    command.out = Operand4(pieces[1], kAllLoops);
+    command.params.dma = {};
+    Emit(command);
+  });
+  return tile;
+}
+
+void TileBuilder::Fill(const TileView& tile, uint64_t pattern) {
+  ForEachPiece({tile}, [&](const Pieces& pieces) {
+    Command command;
+    command.opcode = Opcode::kDmaFill;
+    SetExtents(command, pieces[0]);
+    command.out = Operand4(pieces[0], kAllLoops);
+    command.params.dma = {};
+    command.params.dma.pattern = pattern;
+    Emit(command);
+  });
+}
+
+void TileBuilder::FillFloat(const TileView& tile, float value) {
+  Fill(tile, PatternOf(tile.dtype, value));
+}
+
+TileView TileBuilder::GatherRows(ValueId value, const TileView& indices, const Box& row_box,
+                                 std::string_view role) {
+  const int64_t rows = indices.ElementCount();
+  Extents extent = {rows};
+  extent.insert(extent.end(), row_box.extent.begin(), row_box.extent.end());
+  const TileView tile = NewTile(graph_.at(value).type.dtype, extent, role);
+  if (IsResident(value)) {
+    Fail(Unimplemented("'{}' is resident: rows are gathered from DRAM only",
+                       graph_.at(value).name));
+    return tile;
+  }
+  // One row of the value and of the tile; the loop over rows stands in front of every piece.
+  Box first_row = row_box;
+  first_row.begin.insert(first_row.begin.begin(), 0);
+  first_row.extent.insert(first_row.extent.begin(), 1);
+  const TileView placed = PlacedView(value, first_row);
+  const int64_t row_stride = placed.stride_bytes[0], tile_stride = tile.stride_bytes[0];
+  if (row_stride != static_cast<int32_t>(row_stride)) {
+    Fail(ResourceExhausted("'{}': rows {} bytes apart, a command reaches 2^31 - 1",
+                           graph_.at(value).name, row_stride));
+  }
+  Pieces rest = {SliceAt(placed, 0, 0), SliceAt(tile, 0, 0)};
+  const auto emit = [&](const Pieces& pieces) {
+    Command command;
+    command.opcode = Opcode::kDmaGather;
+    SetExtents(command, pieces[0]);
+    command.extent[0] = static_cast<int32_t>(rows);
+    command.in0 = Operand4(pieces[0], kAllLoops);
+    command.in0.region = placements_[Index(value)].region;
+    command.in0.stride_bytes[0] = static_cast<int32_t>(row_stride);
+    command.out = Operand4(pieces[1], kAllLoops);
+    command.out.stride_bytes[0] = static_cast<int32_t>(tile_stride);
+    command.in1 = Operand4(indices, {0, -1, -1, -1});
+    command.params.dma = {};
+    command.params.dma.row_limit = graph_.at(value).type.shape[0];
+    Emit(command);
+  };
+  if (rows > 0) ForEachPiece(std::move(rest), emit, kCommandLoops - 1);
+  return tile;
+}
+
+}  // namespace berth
