@@ -1,0 +1,109 @@
+#include "planner/pool/plan_pool.h"
+
+#include <algorithm>
+
+#include "base/status.h"
+#include "planner/pool/blocks.h"
+#include "planner/pool/incumbent.h"
+#include "planner/pool/lower_bound.h"
+#include "planner/pool/portfolio.h"
+#include "planner/pool/reuse_distance.h"
+#include "planner/pool/squeaky_wheel.h"
+#include "planner/pool/work_budget.h"
+
+namespace berth {
+namespace {
+
+// What is low enough: the bound, or the capacity where fitting is all that is asked.
+int64_t TargetBytes(const PoolProblem& problem, const PoolLowerBound& bound) {
+  if (problem.objective == PoolObjective::kLowestHeight) return bound.bound_bytes;
+  return std::max(bound.bound_bytes, *problem.capacity_bytes);
+}
+
+bool IsRuledOut(const PoolProblem& problem, const PoolLowerBound& bound) {
+  return problem.capacity_bytes && bound.bound_bytes > *problem.capacity_bytes;
+}
+
+void SearchLowestHeight(const BlockSet& set, const PoolLowerBound& bound, int64_t target_bytes,
+                        uint64_t seed, WorkBudget* budget, Incumbent* incumbent) {
+  RunGreedyPortfolio(set, target_bytes, budget, incumbent);
+  ImproveBySqueakyWheel(set, bound.bound_bytes, target_bytes, seed, budget, incumbent);
+}
+
+Incumbent Search(const PoolProblem& problem, const BlockSet& set, const PoolLowerBound& bound,
+                 uint64_t seed, WorkBudget* budget) {
+  Incumbent incumbent;
+  if (IsRuledOut(problem, bound)) {
+    // A quick plan shows about how much would do; callers try many problems that do not fit.
+    RunGreedyPortfolio(set, kUnlimitedBytes, budget, &incumbent);
+    return incumbent;
+  }
+  if (problem.objective == PoolObjective::kFitThenReuse) {
+    incumbent.Offer(PlaceForReuse(set, *problem.capacity_bytes, budget), "reuse distance");
+    if (!incumbent.offset_bytes.empty()) return incumbent;
+  }
+  SearchLowestHeight(set, bound, TargetBytes(problem, bound), seed, budget, &incumbent);
+  return incumbent;
+}
+
+PoolStatus Judge(const PoolProblem& problem, const PoolLowerBound& bound, int64_t height_bytes) {
+  if (IsRuledOut(problem, bound)) return PoolStatus::kInfeasible;
+  if (problem.capacity_bytes && height_bytes > *problem.capacity_bytes) {
+    return PoolStatus::kTimeout;
+  }
+  return height_bytes == bound.bound_bytes ? PoolStatus::kOptimal : PoolStatus::kFeasible;
+}
+
+// A step at which the plan reaches its height.
+int64_t HighestStep(const PoolProblem& problem, const PoolPlan& plan) {
+  for (size_t i = 0; i < problem.items.size(); ++i) {
+    const PoolItem& item = problem.items[i];
+    if (plan.offset_bytes[i] + item.size_bytes == plan.height_bytes) return item.begin_step;
+  }
+  return 0;
+}
+
+PoolConflict FindConflict(const PoolProblem& problem, const PoolPlan& plan) {
+  const bool is_proved = plan.status == PoolStatus::kInfeasible;
+  PoolConflict conflict;
+  conflict.step = is_proved ? plan.lower_bound_step : HighestStep(problem, plan);
+  conflict.items = ItemsLiveAt(problem, conflict.step);
+  conflict.required_bytes = is_proved ? plan.lower_bound_bytes : plan.height_bytes;
+  conflict.available_bytes = *problem.capacity_bytes;
+  conflict.excess_bytes = conflict.required_bytes - conflict.available_bytes;
+  return conflict;
+}
+
+}  // namespace
+
+absl::StatusOr<PoolPlan> PlanPool(const PoolProblem& problem, const PoolOptions& options) {
+  BERTH_RETURN_IF_ERROR(ValidatePoolProblem(problem));
+  PoolPlan plan;
+  plan.method = "nothing to place";
+  if (problem.items.empty()) return plan;
+  const BlockSet set = MakeBlocks(problem);
+  const PoolLowerBound bound = ComputeLowerBound(set);
+  WorkBudget budget = {options.work_limit_units, options.should_stop};
+  Incumbent incumbent = Search(problem, set, bound, options.seed, &budget);
+
+  for (int32_t block : set.block_of_item) {
+    plan.offset_bytes.push_back(incumbent.offset_bytes[block]);
+  }
+  plan.height_bytes = incumbent.height_bytes;
+  plan.lower_bound_bytes = bound.bound_bytes;
+  plan.lower_bound_step = bound.step;
+  plan.live_peak_bytes = bound.live_peak_bytes;
+  plan.method = std::move(incumbent.method);
+  plan.work_units = budget.spent_units;
+  plan.is_reproducible = !budget.was_stopped;
+  plan.status = Judge(problem, bound, plan.height_bytes);
+  if (plan.status == PoolStatus::kInfeasible || plan.status == PoolStatus::kTimeout) {
+    plan.conflict = FindConflict(problem, plan);
+  }
+  if (problem.objective == PoolObjective::kFitThenReuse) {
+    plan.reuse = MeasureReuse(set, incumbent.offset_bytes);
+  }
+  return plan;
+}
+
+}  // namespace berth
