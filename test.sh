@@ -13,12 +13,12 @@ run_tests() {
   local preset=$1 target=$2 launcher=()
   shift 2
   if [[ $preset == tsan ]]; then
-    "$berth_root/.ci/build_tsan_tbb.sh" "$berth_root/build/tbb-tsan"
+    "$berth_root/.ci/build_tsan_tbb.sh" "$berth_root/build/tbb-tsan" || return 1
     # gcc 12's ThreadSanitizer cannot map its shadow under 32 bits of address randomization.
     setarch -R true 2>/dev/null && launcher=(setarch -R)
   fi
   build_preset "$preset" "$target"
-  "${launcher[@]}" ctest --test-dir "$berth_root/build/$preset" --output-on-failure \
+  "${launcher[@]}" ctest --test-dir "$berth_root/build/$preset" --output-on-failure --progress \
     -j "${BERTH_JOBS:-$(nproc)}" "$@"
 }
 

@@ -37,13 +37,17 @@ install_packages() {
   rm -f "$log"
 }
 
-# On a terminal the build's current line, overwritten; elsewhere nothing.
+# show_progress HEADER: of ninja's output, HEADER when it has work and the last line when it is done;
+# on a terminal also the current line, overwritten.
 show_progress() {
-  if [[ -t 1 ]]; then
-    awk '{ printf "\r\033[K%.100s", $0; fflush() } END { printf "\r\033[K" }'
-  else
-    cat >/dev/null
-  fi
+  local header=$1 line last=""
+  while IFS= read -r line; do
+    [[ $line =~ ^\[[0-9]+/[0-9]+\]\  && $line != *Re-checking* ]] || continue
+    [[ $last ]] || echo "$header"
+    last=${line:0:100}
+    [[ -t 1 ]] && printf '\r\e[K%s' "$last"
+  done
+  [[ ! $last ]] || { [[ -t 1 ]] && echo || echo "$last"; }
 }
 
 # build_preset PRESET TARGET...
@@ -57,14 +61,10 @@ build_preset() {
     (cd "$berth_root" && cmake --preset "$preset") >"$log" 2>&1 ||
       { tail -n 30 "$log" >&2; fail "configuring failed, see $log"; }
   fi
-  # What ninja would say of an up-to-date tree; anything else is work worth a line.
-  ninja -C "$folder" -n "$@" 2>/dev/null | grep -q 'no work to do' && return 0
-  echo "Building $preset: $* (log: build/$preset/build.log)"
-  (cd "$berth_root" && cmake --build --preset "$preset" --target "$@" -j "${BERTH_JOBS:-$(nproc)}") 2>&1 |
-    tee "$log" | show_progress
-  if ((PIPESTATUS[0])); then
+  if ! (cd "$berth_root" &&
+        cmake --build --preset "$preset" --target "$@" -j "${BERTH_JOBS:-$(nproc)}") 2>&1 |
+    tee "$log" | show_progress "Building $preset: $* (log: build/$preset/build.log)"; then
     grep -A 25 -m 1 '^FAILED' "$log" >&2 || tail -n 30 "$log" >&2
     fail "the $preset build failed, see $log"
   fi
-  tail -n 1 "$log"
 }
