@@ -160,7 +160,7 @@ absl::Status ConfineExternalData(const onnx::GraphProto& graph,
   for (const auto& initializer : graph.initializer()) {
     if (initializer.data_location() != onnx::TensorProto::EXTERNAL) continue;
     const std::string where = fmt::format("tensor '{}'", OneLine(initializer.name(), 100));
-    auto dtype = DTypeFromOnnx(initializer.data_type());
+    auto dtype = ElementType(initializer.data_type());
     if (!dtype.ok()) return Annotate(dtype.status(), where);
     auto shape = Shape::Create({initializer.dims().begin(), initializer.dims().end()});
     if (!shape.ok()) return Annotate(shape.status(), where);

@@ -86,7 +86,7 @@ absl::Status Declare(const onnx::ValueInfoProto& info, Value& value) {
   if (!info.has_type() || !info.type().has_tensor_type()) return absl::OkStatus();
   const auto& type = info.type().tensor_type();
   if (type.elem_type() != onnx::TensorProto::UNDEFINED) {
-    auto dtype = DTypeFromOnnx(type.elem_type());
+    auto dtype = ElementType(type.elem_type());
     if (!dtype.ok()) return Annotate(dtype.status(), fmt::format("value '{}'", value.name));
     value.type.dtype = *dtype;
   }

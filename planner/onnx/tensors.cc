@@ -82,7 +82,7 @@ void NormalizeBools(Tensor& tensor) {
 
 absl::StatusOr<Tensor> Convert(const TensorProto& proto, const std::filesystem::path& folder) {
   if (proto.has_segment()) return Unimplemented("a tensor in segments");
-  BERTH_ASSIGN_OR_RETURN(const DType dtype, DTypeFromOnnx(proto.data_type()));
+  BERTH_ASSIGN_OR_RETURN(const DType dtype, ElementType(proto.data_type()));
   BERTH_ASSIGN_OR_RETURN(Shape shape, Shape::Create({proto.dims().begin(), proto.dims().end()}));
   TensorType type{dtype, std::move(shape)};
   if (proto.data_location() == TensorProto::EXTERNAL) {
@@ -97,7 +97,7 @@ absl::StatusOr<Tensor> Convert(const TensorProto& proto, const std::filesystem::
 
 }  // namespace
 
-absl::StatusOr<DType> DTypeFromOnnx(int data_type) {
+absl::StatusOr<DType> ElementType(int data_type) {
   switch (data_type) {
     case TensorProto::FLOAT: return DType::kFloat32;
     case TensorProto::UINT8: return DType::kUInt8;

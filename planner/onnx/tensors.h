@@ -14,7 +14,7 @@ namespace berth {
 
 // The element type of an ONNX data type; Unimplemented (with its name) for strings, complex and
 // others that Berth does not have, InvalidArgument for undefined ones.
-absl::StatusOr<DType> DTypeFromOnnx(int data_type);
+absl::StatusOr<DType> ElementType(int data_type);
 
 // Error messages name the tensor. `proto` is const: raw bytes are copied once.
 absl::StatusOr<Tensor> TensorFromProto(const onnx::TensorProto& proto,

@@ -1,0 +1,45 @@
+#include "planner/passes/expand_ops.h"
+
+#include "kernels/op_def.h"
+#include "kernels/rewrite.h"
+#include "planner/passes/eliminate_identities.h"
+
+namespace berth {
+namespace {
+
+// An op may expand into ops that expand; a rule that makes its own op again would not end.
+constexpr int kMaxRounds = 8;
+
+absl::StatusOr<bool> ExpandOnce(Graph& graph) {
+  const std::vector<Node> before = std::move(graph.nodes);
+  graph.nodes.clear();
+  std::vector<Node> after;
+  bool changed = false;
+  for (const Node& node : before) {
+    const NodeCall call(graph, node);
+    const OpDef& op = GetOpDef(node.kind);
+    if (!NeedsExpansion(op, call.call())) {
+      after.push_back(node);
+      continue;
+    }
+    changed = true;
+    GraphRewriter rewriter(graph, after, node);
+    if (absl::Status status = op.expand(call.call(), rewriter); !status.ok()) {
+      return Annotate(status, fmt::format("{} '{}'", OpName(node.kind), node.name));
+    }
+  }
+  graph.nodes = std::move(after);
+  return changed;
+}
+
+}  // namespace
+
+absl::Status ExpandOps(Graph& graph) {
+  for (int round = 0; round < kMaxRounds; ++round) {
+    BERTH_ASSIGN_OR_RETURN(const bool changed, ExpandOnce(graph));
+    if (!changed) return EliminateIdentities(graph);
+  }
+  return Internal("op expansion does not end after {} rounds", kMaxRounds);
+}
+
+}  // namespace berth

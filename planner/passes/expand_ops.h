@@ -1,0 +1,12 @@
+// Rewrites ops that are compositions into the ops that lower themselves, by each op's expand rule,
+// until none is left.
+#pragma once
+
+#include "kernels/graph.h"
+
+namespace berth {
+
+// Types are known, before and after. Identities that expansion makes are removed.
+absl::Status ExpandOps(Graph& graph);
+
+}  // namespace berth
