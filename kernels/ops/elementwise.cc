@@ -1,6 +1,115 @@
 #include "kernels/ops/elementwise.h"
 
+#include "kernels/tail.h"
+#include "kernels/tile_loop.h"
+#include "kernels/vector_steps.h"
+
 namespace berth {
+namespace {
+
+constexpr int kNoOperand = -1;
+
+// The first operand, if any, whose freshly loaded tile can take the result.
+int OverwrittenOperand(const OpCall& call, const VectorSteps& steps) {
+  const std::vector<ValueId>& inputs = call.node->inputs;
+  for (int i = 0; i < static_cast<int>(call.inputs.size()); ++i) {
+    if (!steps.Reads(i) || call.input(i) != call.output()) continue;
+    bool every_use_may = true;
+    for (size_t j = 0; j < inputs.size(); ++j) {
+      if (inputs[j] != inputs[static_cast<size_t>(i)]) continue;
+      every_use_may = every_use_may && steps.MayOverwrite(static_cast<int>(j));
+    }
+    if (every_use_may) return i;
+  }
+  return kNoOperand;
+}
+
+// One tile: loads what the steps read, computes, stores.
+class ElementwiseTile {
+ public:
+  ElementwiseTile(const OpCall& call, const VectorSteps& steps, TileBuilder& builder)
+      : call_(call),
+        steps_(steps),
+        builder_(builder),
+        overwritten_(OverwrittenOperand(call, steps)) {}
+
+  void Emit(const Box& box) {
+    const absl::InlinedVector<TileView, 3> operands = LoadOperands(box);
+    const ValueId result = call_.node->outputs[0];
+    const bool in_place =
+        overwritten_ != kNoOperand && !builder_.IsResident(Input(overwritten_));
+    const TileView out =
+        in_place ? operands[static_cast<size_t>(overwritten_)]
+                 : builder_.OutputTile(result, call_.output().dtype, box, "output");
+    EmitSteps(steps_, operands, out, builder_);
+    builder_.Store(result, box, EmitTail(*call_.node, 0, box, out, builder_));
+  }
+
+ private:
+  ValueId Input(int i) const { return call_.node->inputs[static_cast<size_t>(i)]; }
+
+  absl::InlinedVector<TileView, 3> LoadOperands(const Box& box) {
+    absl::InlinedVector<TileView, 3> operands(call_.inputs.size());
+    for (int i = 0; i < static_cast<int>(operands.size()); ++i) {
+      if (!steps_.Reads(i)) continue;
+      const int same = EarlierUse(i);
+      operands[static_cast<size_t>(i)] =
+          same >= 0 ? operands[static_cast<size_t>(same)] : LoadOperand(i, box);
+    }
+    return operands;
+  }
+
+  // An earlier operand that is the same value and was loaded.
+  int EarlierUse(int i) const {
+    for (int j = 0; j < i; ++j) {
+      if (steps_.Reads(j) && Input(j) == Input(i)) return j;
+    }
+    return kNoOperand;
+  }
+
+  TileView LoadOperand(int i, const Box& box) {
+    const Shape& shape = call_.input(i).shape;
+    const Box needed = OperandBox(shape, box);
+    // What changes with every tile is loaded afresh, so that the result may overwrite it.
+    if (shape == call_.output().shape) return builder_.Load(Input(i), needed, "input");
+    return builder_.LoadHeld(Input(i), needed, "operand").BroadcastTo(box.extent);
+  }
+
+  const OpCall& call_;
+  const VectorSteps& steps_;
+  TileBuilder& builder_;
+  const int overwritten_;
+};
+
+absl::StatusOr<VectorSteps> StepsOf(const OpCall& call) {
+  return GetOpDef(call.node->kind).vector_steps(UseOfNode(call));
+}
+
+}  // namespace
+
+IterationSpace ElementwiseSpace(const OpCall& call) { return AxisLoops(call.output().shape); }
+
+TileCost ElementwiseCost(const OpCall& call, const TileShape& tile) {
+  const Extents extent(tile.begin(), tile.end());
+  TileCost cost;
+  cost.scratchpad_bytes = TailBytes(call, extent);
+  const auto steps = StepsOf(call);
+  if (!steps.ok()) return cost;  // the lowering tells why
+  for (int i = 0; i < static_cast<int>(call.inputs.size()); ++i) {
+    if (steps->Reads(i)) cost.scratchpad_bytes += OperandTileBytes(call.input(i), extent);
+  }
+  if (OverwrittenOperand(call, *steps) == kNoOperand) {
+    cost.scratchpad_bytes += TileBytes(call.output().dtype, extent);
+  }
+  return cost;
+}
+
+absl::Status LowerElementwise(const OpCall& call, const TileShape& tile, TileBuilder& builder) {
+  BERTH_ASSIGN_OR_RETURN(const VectorSteps steps, StepsOf(call));
+  ElementwiseTile lowering(call, steps, builder);
+  ForEachTile(call.output().shape.extents(), tile, [&](const Box& box) { lowering.Emit(box); });
+  return builder.status();
+}
 
 absl::StatusOr<Shape> BroadcastInputs(const OpCall& call) {
   Shape shape = call.input(0).shape;
