@@ -1,0 +1,54 @@
+// Bundles on disk: writing them whole or not at all, reading them as hostile input.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "base/status.h"
+#include "runtime/bundle/contents.h"
+#include "runtime/bundle/mapping.h"
+
+namespace berth {
+
+// Writes beside `path` under a temporary name and renames: a failure leaves no file behind and an
+// old one untouched. NotFound/FailedPrecondition with the system's reason.
+absl::Status WriteBundle(const std::string& path, const BundleContents& contents);
+
+enum class LoadLevel : uint8_t {
+  kFull = 0,     // every hash, the whole proof, the conflict graph recomputed and compared
+  kTrusted = 1,  // metadata hash and structure: for a host that has verified the file before
+};
+
+// An open bundle: metadata decoded, raw segments mapped read-only. Immutable; shared by all threads.
+class Bundle {
+ public:
+  Bundle(const Bundle&) = delete;
+  Bundle& operator=(const Bundle&) = delete;
+
+  // Refusals are DataLoss and name section, index and offset; a missing or unreadable file is
+  // NotFound or FailedPrecondition.
+  static absl::StatusOr<std::shared_ptr<const Bundle>> Open(const std::string& path,
+                                                            LoadLevel level);
+  // Over contents in memory (a host that plans and runs at once). The proof runs here too.
+  static absl::StatusOr<std::shared_ptr<const Bundle>> FromContents(BundleContents contents,
+                                                                    LoadLevel level);
+
+  // Everything but the raw segments, which are in program(), conflicts() and constants().
+  const BundleContents& info() const { return info_; }
+  const ProgramView& program() const { return program_; }
+  const ConflictGraphView& conflicts() const { return conflicts_; }
+  absl::Span<const std::byte> constants() const { return constants_; }
+
+ private:
+  Bundle() = default;
+  // Structure always; with kFull the proof and the conflict graph too.
+  absl::Status Check(LoadLevel level) const;
+
+  std::unique_ptr<FileMapping> mapping_;  // null when over contents in memory
+  BundleContents info_;
+  ProgramView program_;
+  ConflictGraphView conflicts_;
+  absl::Span<const std::byte> constants_;
+};
+
+}  // namespace berth

@@ -1,0 +1,93 @@
+#include "runtime/bundle/metadata.h"
+
+#include "bundle_generated.h"
+
+namespace berth {
+namespace {
+
+absl::Status Broken(std::string_view table, size_t index, std::string_view what) {
+  return DataLoss("section 0 (metadata), {} {}: {}", table, index, what);
+}
+
+absl::StatusOr<std::vector<TensorInfo>> ReadTensors(
+    std::string_view table, const flatbuffers::Vector<flatbuffers::Offset<fb::TensorInfo>>& list) {
+  std::vector<TensorInfo> tensors;
+  for (const fb::TensorInfo* info : list) {
+    if (info->dtype() == 0 || info->dtype() >= kDTypeCount) {
+      return Broken(table, tensors.size(), fmt::format("dtype {}", info->dtype()));
+    }
+    absl::StatusOr<Shape> shape =
+        Shape::Create(std::vector<int64_t>(info->extents()->begin(), info->extents()->end()));
+    if (!shape.ok()) return Broken(table, tensors.size(), ToStd(shape.status().message()));
+    tensors.push_back({info->name()->str(), {static_cast<DType>(info->dtype()), *shape}});
+  }
+  return tensors;
+}
+
+absl::Status ReadMemories(const fb::Metadata& metadata, BundleContents& contents) {
+  for (const fb::MemoryPlan* plan : *metadata.memories()) {
+    if (plan->status() > static_cast<uint8_t>(PlanStatus::kTimeout)) {
+      return Broken("memories", contents.memories.size(), fmt::format("status {}", plan->status()));
+    }
+    contents.memories.push_back({plan->memory()->str(), plan->height_bytes(),
+                                 plan->lower_bound_bytes(), plan->capacity_bytes(),
+                                 plan->buffer_count(), static_cast<PlanStatus>(plan->status())});
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ReadMachine(const fb::Metadata& metadata, TileProgram& program) {
+  for (const fb::Engine* engine : *metadata.engines()) {
+    if (engine->kind() > static_cast<uint8_t>(EngineKind::kHost)) {
+      return Broken("engines", program.engines.size(), fmt::format("kind {}", engine->kind()));
+    }
+    program.engines.push_back(
+        {engine->core(), static_cast<EngineKind>(engine->kind()), engine->index()});
+  }
+  for (const fb::Region* region : *metadata.regions()) {
+    if (region->kind() > static_cast<uint8_t>(RegionKind::kOutput) || region->size_bytes() < 0) {
+      return Broken("regions", program.regions.size(),
+                    fmt::format("kind {}, {} bytes", region->kind(), region->size_bytes()));
+    }
+    program.regions.push_back(
+        {region->size_bytes(), static_cast<RegionKind>(region->kind()), {}, region->index()});
+  }
+  program.scratchpad_bytes = metadata.scratchpad_bytes();
+  program.accumulator_bytes = metadata.accumulator_bytes();
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status ReadMetadata(absl::Span<const std::byte> bytes, BundleContents& contents) {
+  flatbuffers::Verifier verifier(reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size(),
+                                 /*max_depth=*/8, /*max_tables=*/0x7fffffff);
+  if (!fb::VerifyMetadataBuffer(verifier)) {
+    return DataLoss("section 0 (metadata): not a FlatBuffer of this schema ({} bytes)",
+                    bytes.size());
+  }
+  const fb::Metadata& metadata = *fb::GetMetadata(bytes.data());
+  contents.model_name = metadata.model_name()->str();
+  absl::StatusOr<NpuConfig> config =
+      ParseNpuConfig(ToStd({metadata.config_json()->data(), metadata.config_json()->size()}),
+                     "section 0 (metadata), config");
+  if (!config.ok()) return DataLoss("{}", ToStd(config.status().message()));
+  contents.config = *std::move(config);
+  BERTH_ASSIGN_OR_RETURN(contents.inputs, ReadTensors("inputs", *metadata.inputs()));
+  BERTH_ASSIGN_OR_RETURN(contents.outputs, ReadTensors("outputs", *metadata.outputs()));
+  for (const fb::OpInfo* op : *metadata.ops()) {
+    contents.ops.push_back({op->name()->str(), op->kind()->str(), op->decision()->str(),
+                            op->macs(), op->min_dram_bytes()});
+  }
+  for (const flatbuffers::String* name : *metadata.buffer_names()) {
+    contents.buffer_names.push_back(name->str());
+  }
+  BERTH_RETURN_IF_ERROR(ReadMachine(metadata, contents.program));
+  BERTH_RETURN_IF_ERROR(ReadMemories(metadata, contents));
+  contents.cycles_lower_bound = metadata.cycles_lower_bound();
+  contents.dram_bytes_lower_bound = metadata.dram_bytes_lower_bound();
+  contents.compile_ms = metadata.compile_ms();
+  return absl::OkStatus();
+}
+
+}  // namespace berth

@@ -1,0 +1,172 @@
+#include <algorithm>
+
+#include "npu_sim/verify.h"
+#include "runtime/bundle/bundle.h"
+#include "runtime/bundle/metadata.h"
+#include "runtime/bundle/sections.h"
+
+namespace berth {
+namespace {
+
+template <typename T>
+absl::Status ReadArray(const Sections& sections, SectionKind kind, absl::Span<const T>& result) {
+  const absl::Span<const std::byte> bytes = sections.Of(kind);
+  if (bytes.size() % sizeof(T) != 0) {
+    return DataLoss("section {} ({}): {} bytes are no whole number of {}-byte records",
+                    static_cast<size_t>(kind), SectionName(kind), bytes.size(), sizeof(T));
+  }
+  // Sections begin on pages, so every record is aligned.
+  result = {reinterpret_cast<const T*>(bytes.data()), bytes.size() / sizeof(T)};
+  return absl::OkStatus();
+}
+
+// Inputs and outputs agree with their regions.
+absl::Status CheckInterface(const BundleContents& info) {
+  std::vector<int> seen_inputs(info.inputs.size()), seen_outputs(info.outputs.size());
+  int constants = 0, pools = 0;
+  for (size_t i = 0; i < info.program.regions.size(); ++i) {
+    const DramRegion& region = info.program.regions[i];
+    constants += region.kind == RegionKind::kConstants;
+    pools += region.kind == RegionKind::kPool;
+    const bool input = region.kind == RegionKind::kInput;
+    if (!input && region.kind != RegionKind::kOutput) continue;
+    const std::vector<TensorInfo>& tensors = input ? info.inputs : info.outputs;
+    if (region.index >= tensors.size() ||
+        tensors[region.index].type.ByteCount() != region.size_bytes ||
+        (input ? seen_inputs : seen_outputs)[region.index]++ != 0) {
+      return DataLoss("section 0 (metadata), regions {}: {} {} of {} bytes does not match the interface",
+                      i, input ? "input" : "output", region.index, region.size_bytes);
+    }
+  }
+  const auto once = [](int count) { return count == 1; };
+  if (constants != 1 || pools != 1 ||
+      !std::all_of(seen_inputs.begin(), seen_inputs.end(), once) ||
+      !std::all_of(seen_outputs.begin(), seen_outputs.end(), once)) {
+    return DataLoss("section 0 (metadata), regions: need one of constants, one pool, and one for "
+                    "each of {} inputs and {} outputs",
+                    info.inputs.size(), info.outputs.size());
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckConflictShape(const ConflictGraphView& graph, size_t commands) {
+  if (graph.predecessor_count.size() != commands || graph.successor_begin.size() != commands + 1) {
+    return DataLoss("section 5 (predecessor counts): {} counts and {} begins for {} commands",
+                    graph.predecessor_count.size(), graph.successor_begin.size(), commands);
+  }
+  return absl::OkStatus();
+}
+
+// Counts, order and ranges: enough that an executor that trusts the graph cannot leave its arrays
+// or wait for ever.
+absl::Status CheckConflictEdges(const ConflictGraphView& graph) {
+  const size_t commands = graph.predecessor_count.size();
+  std::vector<uint32_t> counts(commands, 0);
+  if (graph.successor_begin[0] != 0 || graph.successor_begin[commands] != graph.successors.size()) {
+    return DataLoss("section 6 (successor begins): do not cover the {} successors",
+                    graph.successors.size());
+  }
+  for (size_t i = 0; i < commands; ++i) {
+    if (graph.successor_begin[i] > graph.successor_begin[i + 1]) {
+      return DataLoss("section 6 (successor begins), index {}: descends", i);
+    }
+    for (uint32_t k = graph.successor_begin[i]; k < graph.successor_begin[i + 1]; ++k) {
+      const uint32_t successor = graph.successors[k];
+      if (successor <= i || successor >= commands) {
+        return DataLoss("section 7 (successors), index {}: {} is no later command than {}", k,
+                        successor, i);
+      }
+      ++counts[successor];
+    }
+  }
+  for (size_t i = 0; i < commands; ++i) {
+    if (counts[i] != graph.predecessor_count[i]) {
+      return DataLoss("section 5 (predecessor counts), index {}: {} where there are {}", i,
+                      graph.predecessor_count[i], counts[i]);
+    }
+  }
+  return absl::OkStatus();
+}
+
+bool Same(const ConflictGraphView& a, const ConflictGraphView& b) {
+  return a.predecessor_count == b.predecessor_count && a.successor_begin == b.successor_begin &&
+         a.successors == b.successors;
+}
+
+}  // namespace
+
+absl::Status Bundle::Check(LoadLevel level) const {
+  BERTH_RETURN_IF_ERROR(CheckInterface(info_));
+  BERTH_RETURN_IF_ERROR(CheckConflictShape(conflicts_, program_.commands.size()));
+  for (const DramRegion& region : program_.regions) {
+    if (region.kind == RegionKind::kConstants &&
+        region.size_bytes != static_cast<int64_t>(constants_.size())) {
+      return DataLoss("section 1 (constants): {} bytes, the region says {}", constants_.size(),
+                      region.size_bytes);
+    }
+  }
+  if (level == LoadLevel::kTrusted) return absl::OkStatus();
+  BERTH_RETURN_IF_ERROR(CheckConflictEdges(conflicts_));
+  BERTH_RETURN_IF_ERROR(VerifyProgram(program_, info_.config));
+  for (size_t i = 0; i < program_.commands.size(); ++i) {
+    if (program_.commands[i].op >= info_.ops.size()) {
+      return DataLoss("section 2 (commands), index {}: op {} of {}", i, program_.commands[i].op,
+                      info_.ops.size());
+    }
+  }
+  const ConflictGraph derived = BuildConflictGraph(ComputeHazards(program_));
+  if (!Same(derived.view(), conflicts_)) {
+    return DataLoss("section 7 (successors): not the conflicts of the {} commands",
+                    program_.commands.size());
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::shared_ptr<const Bundle>> Bundle::Open(const std::string& path,
+                                                           LoadLevel level) {
+  std::shared_ptr<Bundle> bundle(new Bundle());
+  BERTH_ASSIGN_OR_RETURN(bundle->mapping_, FileMapping::Open(path));
+  const auto load = [&]() -> absl::Status {
+    BERTH_ASSIGN_OR_RETURN(const Sections sections, ReadSections(bundle->mapping_->bytes()));
+    const uint32_t hashed = level == LoadLevel::kFull ? kSectionCount : 1;
+    for (uint32_t i = 0; i < hashed; ++i) {
+      BERTH_RETURN_IF_ERROR(CheckHash(sections, static_cast<SectionKind>(i)));
+    }
+    BundleContents& info = bundle->info_;
+    BERTH_RETURN_IF_ERROR(ReadMetadata(sections.Of(SectionKind::kMetadata), info));
+    if (Fingerprint(info.config) != sections.header.target_fingerprint) {
+      return DataLoss("header, offset 24: the target's fingerprint is not that of the metadata");
+    }
+    ProgramView& program = bundle->program_;
+    program.engines = info.program.engines;
+    program.regions = info.program.regions;
+    program.scratchpad_bytes = info.program.scratchpad_bytes;
+    program.accumulator_bytes = info.program.accumulator_bytes;
+    ConflictGraphView& graph = bundle->conflicts_;
+    BERTH_RETURN_IF_ERROR(ReadArray(sections, SectionKind::kCommands, program.commands));
+    BERTH_RETURN_IF_ERROR(ReadArray(sections, SectionKind::kWaits, program.waits));
+    BERTH_RETURN_IF_ERROR(ReadArray(sections, SectionKind::kSlots, program.slots));
+    BERTH_RETURN_IF_ERROR(
+        ReadArray(sections, SectionKind::kPredecessorCounts, graph.predecessor_count));
+    BERTH_RETURN_IF_ERROR(
+        ReadArray(sections, SectionKind::kSuccessorBegins, graph.successor_begin));
+    BERTH_RETURN_IF_ERROR(ReadArray(sections, SectionKind::kSuccessors, graph.successors));
+    bundle->constants_ = sections.Of(SectionKind::kConstants);
+    return bundle->Check(level);
+  };
+  BERTH_RETURN_IF_ERROR(Annotate(load(), fmt::format("bundle '{}'", path)));
+  return bundle;
+}
+
+absl::StatusOr<std::shared_ptr<const Bundle>> Bundle::FromContents(BundleContents contents,
+                                                                   LoadLevel level) {
+  std::shared_ptr<Bundle> bundle(new Bundle());
+  bundle->info_ = std::move(contents);
+  bundle->program_ = bundle->info_.program.view();
+  bundle->conflicts_ = bundle->info_.conflicts.view();
+  bundle->constants_ = bundle->info_.constants;
+  BERTH_RETURN_IF_ERROR(bundle->Check(level));
+  return bundle;
+}
+
+}  // namespace berth

@@ -1,0 +1,148 @@
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <system_error>
+
+#include <unistd.h>
+#include <xxhash.h>
+
+#include "base/checked_math.h"
+#include "bundle_generated.h"
+#include "runtime/bundle/bundle.h"
+#include "runtime/bundle/layout.h"
+
+namespace berth {
+namespace {
+
+flatbuffers::Offset<fb::TensorInfo> Pack(flatbuffers::FlatBufferBuilder& builder,
+                                         const TensorInfo& info) {
+  const auto name = builder.CreateString(info.name);
+  const auto extents = builder.CreateVector(info.type.shape.extents());
+  return fb::CreateTensorInfo(builder, name, static_cast<uint8_t>(info.type.dtype), extents);
+}
+
+flatbuffers::Offset<fb::OpInfo> Pack(flatbuffers::FlatBufferBuilder& builder, const OpInfo& info) {
+  const auto name = builder.CreateString(info.name);
+  const auto kind = builder.CreateString(info.kind);
+  const auto decision = builder.CreateString(info.decision);
+  return fb::CreateOpInfo(builder, name, kind, decision, info.macs, info.min_dram_bytes);
+}
+
+flatbuffers::Offset<fb::MemoryPlan> Pack(flatbuffers::FlatBufferBuilder& builder,
+                                         const MemoryPlan& plan) {
+  return fb::CreateMemoryPlan(builder, builder.CreateString(plan.memory), plan.height_bytes,
+                              plan.lower_bound_bytes, plan.capacity_bytes, plan.buffer_count,
+                              static_cast<uint8_t>(plan.status));
+}
+
+template <typename Result, typename Item>
+auto PackAll(flatbuffers::FlatBufferBuilder& builder, const std::vector<Item>& items) {
+  std::vector<flatbuffers::Offset<Result>> packed;
+  for (const Item& item : items) packed.push_back(Pack(builder, item));
+  return builder.CreateVector(packed);
+}
+
+void PackMetadata(flatbuffers::FlatBufferBuilder& builder, const BundleContents& contents) {
+  std::vector<fb::Engine> engines;
+  for (const EngineId& engine : contents.program.engines) {
+    engines.emplace_back(engine.core, static_cast<uint8_t>(engine.kind), engine.index);
+  }
+  std::vector<fb::Region> regions;
+  for (const DramRegion& region : contents.program.regions) {
+    regions.emplace_back(region.size_bytes, static_cast<uint8_t>(region.kind), region.index);
+  }
+  const auto model_name = builder.CreateString(contents.model_name);
+  const auto config_json = builder.CreateString(ToJson(contents.config));
+  const auto inputs = PackAll<fb::TensorInfo>(builder, contents.inputs);
+  const auto outputs = PackAll<fb::TensorInfo>(builder, contents.outputs);
+  const auto ops = PackAll<fb::OpInfo>(builder, contents.ops);
+  const auto buffer_names = builder.CreateVectorOfStrings(contents.buffer_names);
+  const auto engine_list = builder.CreateVectorOfStructs(engines);
+  const auto region_list = builder.CreateVectorOfStructs(regions);
+  const auto memories = PackAll<fb::MemoryPlan>(builder, contents.memories);
+  builder.Finish(fb::CreateMetadata(
+      builder, model_name, config_json, inputs, outputs, ops, buffer_names, engine_list,
+      region_list, memories, contents.program.scratchpad_bytes, contents.program.accumulator_bytes,
+      contents.cycles_lower_bound, contents.dram_bytes_lower_bound, contents.compile_ms));
+}
+
+struct Section {
+  SectionKind kind;
+  const void* data;
+  size_t size_bytes;
+};
+
+template <typename T>
+Section SectionOf(SectionKind kind, const std::vector<T>& items) {
+  return {kind, items.data(), items.size() * sizeof(T)};
+}
+
+absl::Status SystemError(std::string_view action, const std::string& path, int error) {
+  return FailedPrecondition("{} '{}': {}", action, path,
+                            std::error_code(error, std::generic_category()).message());
+}
+
+absl::Status WriteAt(std::FILE* file, uint64_t offset_bytes, const void* data, size_t size_bytes,
+                     const std::string& path) {
+  if (std::fseek(file, static_cast<long>(offset_bytes), SEEK_SET) != 0 ||
+      (size_bytes > 0 && std::fwrite(data, 1, size_bytes, file) != size_bytes)) {
+    return SystemError("cannot write", path, errno);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status WriteSections(std::FILE* file, const std::vector<Section>& sections,
+                           uint64_t fingerprint, const std::string& path) {
+  std::vector<SectionEntry> table;
+  uint64_t offset_bytes = kBundlePageBytes;
+  for (const Section& section : sections) {
+    table.push_back({static_cast<uint32_t>(section.kind), 0, offset_bytes, section.size_bytes,
+                     XXH3_64bits(section.data, section.size_bytes)});
+    BERTH_RETURN_IF_ERROR(WriteAt(file, offset_bytes, section.data, section.size_bytes, path));
+    offset_bytes = static_cast<uint64_t>(
+        AlignUp(static_cast<int64_t>(offset_bytes + section.size_bytes), kBundlePageBytes));
+  }
+  FileHeader header;
+  header.section_count = static_cast<uint32_t>(table.size());
+  header.file_bytes = offset_bytes;
+  header.target_fingerprint = fingerprint;
+  header.table_hash = XXH3_64bits(table.data(), table.size() * sizeof(SectionEntry));
+  BERTH_RETURN_IF_ERROR(WriteAt(file, 0, &header, sizeof(header), path));
+  BERTH_RETURN_IF_ERROR(
+      WriteAt(file, sizeof(header), table.data(), table.size() * sizeof(SectionEntry), path));
+  if (std::fflush(file) != 0 || ftruncate(fileno(file), static_cast<off_t>(offset_bytes)) != 0) {
+    return SystemError("cannot write", path, errno);
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status WriteBundle(const std::string& path, const BundleContents& contents) {
+  flatbuffers::FlatBufferBuilder builder;
+  PackMetadata(builder, contents);
+  const std::vector<Section> sections = {
+      {SectionKind::kMetadata, builder.GetBufferPointer(), builder.GetSize()},
+      SectionOf(SectionKind::kConstants, contents.constants),
+      SectionOf(SectionKind::kCommands, contents.program.commands),
+      SectionOf(SectionKind::kWaits, contents.program.waits),
+      SectionOf(SectionKind::kSlots, contents.program.slots),
+      SectionOf(SectionKind::kPredecessorCounts, contents.conflicts.predecessor_count),
+      SectionOf(SectionKind::kSuccessorBegins, contents.conflicts.successor_begin),
+      SectionOf(SectionKind::kSuccessors, contents.conflicts.successors),
+  };
+  const std::string temporary = fmt::format("{}.{}.tmp", path, getpid());
+  std::FILE* file = std::fopen(temporary.c_str(), "wb");
+  if (file == nullptr) return SystemError("cannot create", path, errno);
+  absl::Status status =
+      WriteSections(file, sections, Fingerprint(contents.config), path);
+  if (std::fclose(file) != 0 && status.ok()) status = SystemError("cannot write", path, errno);
+  if (status.ok() && std::rename(temporary.c_str(), path.c_str()) != 0) {
+    status = SystemError("cannot create", path, errno);
+  }
+  if (!status.ok()) std::remove(temporary.c_str());
+  return status;
+}
+
+}  // namespace berth
