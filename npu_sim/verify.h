@@ -7,12 +7,13 @@
 //   3. slots that overlap in bytes are not live at the same time; inputs and constants are never
 //      written;
 //   4. every wait names a command that stands earlier in the list (so no deadlock, and no wait
-//      without its signal);
+//      without its signal); a command has at most as many waits as there are engines;
 //   5. any two commands that touch a common byte, at least one writing, are ordered by the
 //      semaphores (race freedom, by vector clocks);
 //   6. nothing reads a byte that its slot (or output) has not written before;
 //   7. at the end every byte of every output is written.
-// Cost: O(commands x engines + accesses x neighbours per granule); memory O(bytes used / 8).
+// Cost: O(commands x engines + accesses x neighbours per granule); memory O(commands x engines +
+// bytes used / 8).
 #pragma once
 
 #include <cstdint>

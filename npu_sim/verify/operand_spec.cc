@@ -1,0 +1,237 @@
+// The table of operands and dtypes by opcode.
+#include <fmt/format.h>
+
+#include "npu_sim/verify/command_rules.h"
+
+namespace berth::verify {
+namespace {
+
+constexpr uint8_t kOut = 1, kIn0 = 2, kIn1 = 4, kIn2 = 8, kAcc = 16;
+
+OperandSpec DmaSpec(Opcode opcode) {
+  OperandSpec spec;
+  spec.required = kOut | kIn0;
+  switch (opcode) {
+    case Opcode::kDmaLoad:
+      spec.space[1] = MemorySpace::kDram;
+      break;
+    case Opcode::kDmaStore:
+      spec.space[0] = MemorySpace::kDram;
+      break;
+    case Opcode::kDmaGather:
+      spec.space[1] = MemorySpace::kDram;
+      spec.required |= kIn1;
+      break;
+    case Opcode::kDmaScatter:
+      spec.space[0] = MemorySpace::kDram;
+      spec.required |= kIn1;
+      break;
+    default:  // kDmaFill
+      spec.required = kOut;
+      spec.space[0] = MemorySpace::kNone;
+      break;
+  }
+  return spec;
+}
+
+OperandSpec MatrixSpec(uint16_t flags) {
+  OperandSpec spec;
+  spec.required = kIn0 | kIn1 | kAcc;
+  spec.optional = kIn2 | kOut;
+  if (flags & kFlagWriteOut) spec.required |= kOut;
+  spec.flags = kFlagAccumulate | kFlagWriteOut;
+  return spec;
+}
+
+OperandSpec VectorSpec(Opcode opcode) {
+  OperandSpec spec;
+  spec.required = kOut | kIn0;
+  switch (opcode) {
+    case Opcode::kUnary:
+      spec.functions = static_cast<uint8_t>(UnaryFunction::kSilu) + 1;
+      break;
+    case Opcode::kBinary:
+      spec.required |= kIn1;
+      spec.functions = static_cast<uint8_t>(BinaryFunction::kPowReversed) + 1;
+      break;
+    case Opcode::kSelect:
+      spec.required |= kIn1 | kIn2;
+      break;
+    case Opcode::kReduce:
+      spec.flags = kFlagAccumulate | kFlagFinish | kFlagLastIndex;
+      spec.functions = static_cast<uint8_t>(ReduceFunction::kArgMin) + 1;
+      break;
+    case Opcode::kPool:
+      spec.functions = static_cast<uint8_t>(PoolFunction::kAverageAll) + 1;
+      break;
+    case Opcode::kSoftmax:
+      spec.functions = 2;
+      break;
+    case Opcode::kInterpolate:
+      spec.required |= kIn1;
+      spec.optional = kIn2;
+      break;
+    case Opcode::kRequantize:
+    case Opcode::kQuantize:
+    case Opcode::kDequantize:
+      spec.required |= kIn1;
+      break;
+    default:
+      break;
+  }
+  return spec;
+}
+
+bool IsHalf(DType dtype) { return dtype == DType::kFloat16 || dtype == DType::kBFloat16; }
+bool IsByte(DType dtype) { return dtype == DType::kInt8 || dtype == DType::kUInt8; }
+bool IsNarrow(DType dtype) {
+  return IsByte(dtype) || dtype == DType::kInt16 || dtype == DType::kUInt16;
+}
+
+std::string Mismatch(std::string_view what, DType a, DType b) {
+  return fmt::format("{} ({}, {})", what, DTypeName(a), DTypeName(b));
+}
+
+std::string CheckMatrixDTypes(const Command& c) {
+  const DType a = c.in0.dtype, b = c.in1.dtype;
+  DType accumulator = DType::kUndefined;
+  if (a == b && (a == DType::kFloat32 || IsHalf(a))) accumulator = DType::kFloat32;
+  if (IsByte(a) && IsByte(b)) accumulator = DType::kInt32;
+  if (accumulator == DType::kUndefined) return Mismatch("operand dtypes do not multiply", a, b);
+  if (c.acc.dtype != accumulator) return Mismatch("accumulator dtype", c.acc.dtype, accumulator);
+  if (c.in2.present() && c.in2.dtype != accumulator) {
+    return Mismatch("bias dtype differs from the accumulator's", c.in2.dtype, accumulator);
+  }
+  if (!(c.flags & kFlagWriteOut)) return "";
+  const DType out = c.out.dtype;
+  const bool fits = accumulator == DType::kFloat32
+                        ? out == DType::kFloat32 || out == a
+                        : IsNarrow(out) || out == DType::kInt32 || out == DType::kFloat32;
+  return fits ? ""
+              : Mismatch("output dtype does not follow from the accumulator's", out, accumulator);
+}
+
+bool WorksOnIntegers(UnaryFunction function) {
+  switch (function) {
+    case UnaryFunction::kIdentity:
+    case UnaryFunction::kRelu:
+    case UnaryFunction::kClip:
+    case UnaryFunction::kNeg:
+    case UnaryFunction::kAbs:
+    case UnaryFunction::kSquare:
+    case UnaryFunction::kSign:
+    case UnaryFunction::kNot:
+      return true;
+    default:
+      return false;
+  }
+}
+
+std::string CheckUnaryDTypes(const Command& c) {
+  const auto function = static_cast<UnaryFunction>(c.params.vector.function);
+  if (c.out.dtype != c.in0.dtype) return Mismatch("dtypes differ", c.out.dtype, c.in0.dtype);
+  if (!IsFloat(c.in0.dtype) && !WorksOnIntegers(function)) {
+    return fmt::format("{} needs a float dtype, not {}", UnaryFunctionName(function),
+                       DTypeName(c.in0.dtype));
+  }
+  return "";
+}
+
+std::string CheckBinaryDTypes(const Command& c) {
+  if (c.in0.dtype != c.in1.dtype) return Mismatch("dtypes differ", c.in0.dtype, c.in1.dtype);
+  const auto function = static_cast<BinaryFunction>(c.params.vector.function);
+  const bool logic = function >= BinaryFunction::kEqual && function <= BinaryFunction::kXor;
+  const DType expected = logic ? DType::kBool : c.in0.dtype;
+  if (c.out.dtype != expected) return Mismatch("output dtype", c.out.dtype, expected);
+  return "";
+}
+
+std::string CheckQuantizedDTypes(const Command& c) {
+  if (c.in1.dtype != DType::kFloat32) return "the scale must be float32";
+  const bool to_float = c.opcode == Opcode::kDequantize;
+  const bool from_float = c.opcode == Opcode::kQuantize;
+  const bool in_fits = from_float ? c.in0.dtype == DType::kFloat32 : IsInteger(c.in0.dtype);
+  const bool out_fits = to_float ? c.out.dtype == DType::kFloat32
+                                 : IsNarrow(c.out.dtype) || c.out.dtype == DType::kInt32;
+  return in_fits && out_fits ? "" : Mismatch("dtypes do not fit", c.in0.dtype, c.out.dtype);
+}
+
+std::string CheckInterpolateDTypes(const Command& c) {
+  if (c.in1.dtype != DType::kInt32) return "the index must be int32";
+  if (c.in2.present() && c.in2.dtype != DType::kFloat32) return "the weight must be float32";
+  return c.out.dtype == c.in0.dtype ? "" : Mismatch("dtypes differ", c.out.dtype, c.in0.dtype);
+}
+
+std::string CheckReduceDTypes(const Command& c) {
+  const auto function = static_cast<ReduceFunction>(c.params.vector.function);
+  const bool position = function == ReduceFunction::kArgMax || function == ReduceFunction::kArgMin;
+  const DType expected = position ? DType::kInt64 : c.in0.dtype;
+  if (position && (c.flags & kFlagAccumulate)) return "a position cannot accumulate";
+  return c.out.dtype == expected ? "" : Mismatch("output dtype", c.out.dtype, expected);
+}
+
+}  // namespace
+
+OperandSpec SpecOf(const Command& command) {
+  switch (EngineOf(command.opcode)) {
+    case EngineKind::kDma:
+      return DmaSpec(command.opcode);
+    case EngineKind::kMatrix:
+      return MatrixSpec(command.flags);
+    case EngineKind::kVector:
+      return VectorSpec(command.opcode);
+    case EngineKind::kHost:
+      break;
+  }
+  OperandSpec host;
+  host.optional = kOut | kIn0 | kIn1 | kIn2 | kAcc;
+  for (MemorySpace& space : host.space) space = MemorySpace::kDram;
+  return host;
+}
+
+std::string CheckDTypes(const Command& c) {
+  switch (c.opcode) {
+    case Opcode::kGemm:
+    case Opcode::kConv:
+    case Opcode::kDepthwise:
+      return CheckMatrixDTypes(c);
+    case Opcode::kUnary:
+      return CheckUnaryDTypes(c);
+    case Opcode::kBinary:
+      return CheckBinaryDTypes(c);
+    case Opcode::kReduce:
+      return CheckReduceDTypes(c);
+    case Opcode::kInterpolate:
+      return CheckInterpolateDTypes(c);
+    case Opcode::kRequantize:
+    case Opcode::kQuantize:
+    case Opcode::kDequantize:
+      return CheckQuantizedDTypes(c);
+    case Opcode::kSelect:
+      if (c.in0.dtype != DType::kBool) return "the condition must be bool";
+      if (c.in1.dtype != c.out.dtype) return Mismatch("dtypes differ", c.in1.dtype, c.out.dtype);
+      return c.in2.dtype == c.out.dtype ? "" : Mismatch("dtypes differ", c.in2.dtype, c.out.dtype);
+    case Opcode::kDmaGather:
+    case Opcode::kDmaScatter:
+      if (c.in1.dtype != DType::kInt32 && c.in1.dtype != DType::kInt64) {
+        return "row numbers must be int32 or int64";
+      }
+      [[fallthrough]];
+    case Opcode::kDmaLoad:
+    case Opcode::kDmaStore:
+    case Opcode::kPool:
+    case Opcode::kCopy:
+      return c.out.dtype == c.in0.dtype ? "" : Mismatch("dtypes differ", c.out.dtype, c.in0.dtype);
+    case Opcode::kSoftmax:
+      if (!IsFloat(c.in0.dtype)) return "softmax needs a float dtype";
+      return c.out.dtype == c.in0.dtype ? "" : Mismatch("dtypes differ", c.out.dtype, c.in0.dtype);
+    case Opcode::kInvalid:
+    case Opcode::kDmaFill:
+    case Opcode::kCast:
+    case Opcode::kHostCall:
+      return "";
+  }
+  return "";
+}
+
+}  // namespace berth::verify
