@@ -16,60 +16,79 @@ bool Meet(const BlockPart& a, const BlockPart& b) {
 }  // namespace
 
 SkylinePlacer::SkylinePlacer(const BlockSet& set) : set_(set), loads_(SectionLoads(set)) {
-  rest_ = loads_;
-  for (const Block& block : set.blocks) initial_rest_.push_back(RestBytes(block));
+  section_rest_ = loads_;
+  for (size_t i = 0; i < set.blocks.size(); ++i) {
+    const Block& block = set.blocks[i];
+    all_.offset_bytes.push_back(0);
+    all_.size_bytes.push_back(block.size_bytes);
+    all_.alignment_bytes.push_back(block.alignment_bytes);
+    all_.begin_section.push_back(block.begin_section);
+    all_.end_section.push_back(block.end_section);
+    all_.block.push_back(static_cast<int32_t>(i));
+    all_.rest_bytes.push_back(RestBytes(block));
+    all_.is_stale.push_back(0);
+    has_one_part_each_ = has_one_part_each_ && block.part_count == 1;
+  }
 }
 
 int64_t SkylinePlacer::RestBytes(const Block& block) const {
   int64_t most_bytes = 0;
   for (const BlockPart& part : set_.Parts(block)) {
     for (int32_t k = part.begin_section; k < part.end_section; ++k) {
-      most_bytes = std::max(most_bytes, rest_[k]);
+      most_bytes = std::max(most_bytes, section_rest_[k]);
     }
   }
   return most_bytes;
 }
 
 void SkylinePlacer::Reset() {
-  rest_ = loads_;
-  waiting_.clear();
-  lowest_end_bytes_ = kUnlimitedBytes;
-  for (size_t i = 0; i < set_.blocks.size(); ++i) {
-    const Block& block = set_.blocks[i];
-    waiting_.push_back({0, block.size_bytes, block.alignment_bytes, initial_rest_[i],
-                        block.begin_section, block.end_section, static_cast<int32_t>(i),
-                        block.part_count == 1, false});
-    lowest_end_bytes_ = std::min(lowest_end_bytes_, block.size_bytes);
-  }
+  section_rest_ = loads_;
+  waiting_ = all_;
+  work_units_ = static_cast<int64_t>(set_.blocks.size());
 }
 
 // Exact only above `enough_bytes`: what is to come only shrinks, so a stale need is never too low.
-int64_t SkylinePlacer::Need(Waiting* waiting, int64_t enough_bytes) {
-  if (waiting->is_stale && waiting->offset_bytes + waiting->rest_bytes > enough_bytes) {
-    waiting->rest_bytes = RestBytes(set_.blocks[waiting->block]);
-    waiting->is_stale = false;
-    work_units_ += (waiting->end_section - waiting->begin_section) / 4;
+int64_t SkylinePlacer::Need(size_t waiting, int64_t enough_bytes) {
+  const int64_t offset_bytes = waiting_.offset_bytes[waiting];
+  int64_t& rest_bytes = waiting_.rest_bytes[waiting];
+  if (waiting_.is_stale[waiting] && offset_bytes + rest_bytes > enough_bytes) {
+    rest_bytes = RestBytes(set_.blocks[waiting_.block[waiting]]);
+    waiting_.is_stale[waiting] = 0;
+    work_units_ += (waiting_.end_section[waiting] - waiting_.begin_section[waiting]) / 4;
   }
-  return waiting->offset_bytes + waiting->rest_bytes;
+  return offset_bytes + rest_bytes;
+}
+
+void SkylinePlacer::ListCandidates() {
+  const size_t count = waiting_.block.size();
+  int64_t lowest_end_bytes = kUnlimitedBytes;
+  for (size_t i = 0; i < count; ++i) {
+    lowest_end_bytes =
+        std::min(lowest_end_bytes, waiting_.offset_bytes[i] + waiting_.size_bytes[i]);
+  }
+  candidates_.resize(count);
+  size_t listed = 0;
+  for (size_t i = 0; i < count; ++i) {
+    candidates_[listed] = static_cast<uint32_t>(i);
+    listed += waiting_.offset_bytes[i] < lowest_end_bytes ? 1 : 0;
+  }
+  candidates_.resize(listed);
+  work_units_ += static_cast<int64_t>(count + listed);
 }
 
 size_t SkylinePlacer::ChooseNext(absl::Span<const double> priorities, int64_t goal_bytes) {
-  size_t best = waiting_.size();
-  int64_t best_need_bytes = 0;
-  for (size_t i = 0; i < waiting_.size(); ++i) {
-    Waiting& candidate = waiting_[i];
-    if (candidate.offset_bytes >= lowest_end_bytes_) continue;
-    const int64_t need_bytes = std::max(Need(&candidate, goal_bytes), goal_bytes);
-    if (best < waiting_.size()) {
-      const Waiting& other = waiting_[best];
-      if (need_bytes > best_need_bytes) continue;
-      if (need_bytes == best_need_bytes) {
-        if (candidate.offset_bytes > other.offset_bytes) continue;
-        if (candidate.offset_bytes == other.offset_bytes) {
-          const double mine = priorities[candidate.block], its = priorities[other.block];
-          if (mine < its || (mine == its && candidate.block > other.block)) continue;
-        }
-      }
+  ListCandidates();
+  size_t best = candidates_.front();
+  int64_t best_need_bytes = kUnlimitedBytes;
+  for (uint32_t i : candidates_) {
+    const int64_t need_bytes = std::max(Need(i, goal_bytes), goal_bytes);
+    if (need_bytes > best_need_bytes) continue;
+    if (need_bytes == best_need_bytes) {
+      const int64_t above_bytes = waiting_.offset_bytes[i] - waiting_.offset_bytes[best];
+      if (above_bytes > 0) continue;
+      const double mine = priorities[waiting_.block[i]], its = priorities[waiting_.block[best]];
+      if (above_bytes == 0 && mine < its) continue;
+      if (above_bytes == 0 && mine == its && waiting_.block[i] > waiting_.block[best]) continue;
     }
     best = i;
     best_need_bytes = need_bytes;
@@ -77,58 +96,88 @@ size_t SkylinePlacer::ChooseNext(absl::Span<const double> priorities, int64_t go
   return best;
 }
 
-void SkylinePlacer::RaiseAbove(const Waiting& placed, Waiting* waiting) const {
-  int64_t end_bytes = 0;
-  if (placed.has_one_part && waiting->has_one_part) {
-    end_bytes = placed.offset_bytes + placed.size_bytes;
-  } else {
-    for (const BlockPart& below : set_.Parts(set_.blocks[placed.block])) {
-      for (const BlockPart& above : set_.Parts(set_.blocks[waiting->block])) {
-        if (!Meet(below, above)) continue;
-        end_bytes = std::max(end_bytes, placed.offset_bytes + below.size_bytes);
-      }
-    }
-  }
-  waiting->is_stale = true;
-  waiting->offset_bytes =
-      std::max(waiting->offset_bytes, AlignUpToPowerOfTwo(end_bytes, waiting->alignment_bytes));
+void SkylinePlacer::Remove(size_t waiting) {
+  const auto take_last = [&](auto& values) {
+    values[waiting] = values.back();
+    values.pop_back();
+  };
+  take_last(waiting_.offset_bytes);
+  take_last(waiting_.size_bytes);
+  take_last(waiting_.alignment_bytes);
+  take_last(waiting_.begin_section);
+  take_last(waiting_.end_section);
+  take_last(waiting_.block);
+  take_last(waiting_.rest_bytes);
+  take_last(waiting_.is_stale);
 }
 
-void SkylinePlacer::Put(const Waiting& placed) {
-  for (const BlockPart& part : set_.Parts(set_.blocks[placed.block])) {
-    for (int32_t k = part.begin_section; k < part.end_section; ++k) rest_[k] -= part.size_bytes;
+// The waiting blocks that meet the placed one now lie on top of it. Without branches: which blocks
+// meet is hard to predict.
+void SkylinePlacer::Raise(const Block& placed, int64_t offset_bytes) {
+  const int64_t end_bytes = offset_bytes + placed.size_bytes;
+  const size_t count = waiting_.block.size();
+  for (size_t i = 0; i < count; ++i) {
+    const bool meets = (waiting_.begin_section[i] < placed.end_section) &
+                       (placed.begin_section < waiting_.end_section[i]);
+    const int64_t raised_bytes =
+        std::max(waiting_.offset_bytes[i],
+                 AlignUpToPowerOfTwo(end_bytes, waiting_.alignment_bytes[i]));
+    waiting_.offset_bytes[i] = meets ? raised_bytes : waiting_.offset_bytes[i];
+    waiting_.is_stale[i] |= static_cast<uint8_t>(meets);
   }
-  lowest_end_bytes_ = kUnlimitedBytes;
-  for (Waiting& waiting : waiting_) {
-    if (waiting.begin_section < placed.end_section && placed.begin_section < waiting.end_section) {
-      RaiseAbove(placed, &waiting);
+}
+
+void SkylinePlacer::RaiseByParts(const Block& placed, int64_t offset_bytes) {
+  for (size_t i = 0; i < waiting_.block.size(); ++i) {
+    int64_t end_bytes = 0;
+    for (const BlockPart& below : set_.Parts(placed)) {
+      for (const BlockPart& above : set_.Parts(set_.blocks[waiting_.block[i]])) {
+        if (Meet(below, above)) end_bytes = std::max(end_bytes, offset_bytes + below.size_bytes);
+      }
     }
-    lowest_end_bytes_ = std::min(lowest_end_bytes_, waiting.offset_bytes + waiting.size_bytes);
+    waiting_.offset_bytes[i] =
+        std::max(waiting_.offset_bytes[i],
+                 AlignUpToPowerOfTwo(end_bytes, waiting_.alignment_bytes[i]));
+    waiting_.is_stale[i] = 1;
   }
-  work_units_ += 2 * static_cast<int64_t>(waiting_.size());
+}
+
+std::vector<int32_t> SkylinePlacer::BlocksAbove(int64_t limit_bytes) {
+  std::vector<int32_t> blocks;
+  for (size_t i = 0; i < waiting_.block.size(); ++i) {
+    if (Need(i, limit_bytes) > limit_bytes) blocks.push_back(waiting_.block[i]);
+  }
+  return blocks;
 }
 
 Trial SkylinePlacer::Place(absl::Span<const double> priorities, int64_t goal_bytes,
                            int64_t limit_bytes, WorkBudget* budget) {
   Trial trial;
   trial.offset_bytes.assign(set_.blocks.size(), 0);
-  work_units_ = static_cast<int64_t>(set_.blocks.size());
   Reset();
-  while (!waiting_.empty()) {
+  while (!waiting_.block.empty()) {
     const size_t next = ChooseNext(priorities, goal_bytes);
-    if (Need(&waiting_[next], limit_bytes) > limit_bytes) {
-      for (Waiting& waiting : waiting_) {
-        if (Need(&waiting, limit_bytes) <= limit_bytes) continue;
-        trial.blocked_blocks.push_back(waiting.block);
-      }
+    if (Need(next, limit_bytes) > limit_bytes) {
+      trial.blocked_blocks = BlocksAbove(limit_bytes);
       budget->Spend(work_units_);
       return trial;
     }
-    const Waiting placed = waiting_[next];
-    waiting_[next] = waiting_.back();
-    waiting_.pop_back();
-    trial.offset_bytes[placed.block] = placed.offset_bytes;
-    Put(placed);
+    const int32_t index = waiting_.block[next];
+    const int64_t offset_bytes = waiting_.offset_bytes[next];
+    trial.offset_bytes[index] = offset_bytes;
+    Remove(next);
+    const Block& placed = set_.blocks[index];
+    for (const BlockPart& part : set_.Parts(placed)) {
+      for (int32_t k = part.begin_section; k < part.end_section; ++k) {
+        section_rest_[k] -= part.size_bytes;
+      }
+    }
+    if (has_one_part_each_) {
+      Raise(placed, offset_bytes);
+    } else {
+      RaiseByParts(placed, offset_bytes);
+    }
+    work_units_ += static_cast<int64_t>(waiting_.block.size());
   }
   budget->Spend(work_units_);
   trial.is_complete = true;

@@ -32,32 +32,35 @@ class SkylinePlacer {
               WorkBudget* budget);
 
  private:
-  // What the inner loops read of a block that is still to be placed.
+  // The blocks still to be placed, as parallel arrays for the two loops over all of them.
   struct Waiting {
-    int64_t offset_bytes;  // lowest on the skyline
-    int64_t size_bytes;
-    int64_t alignment_bytes;
-    int64_t rest_bytes;  // most bytes to come during its life; too much while is_stale
-    int32_t begin_section;
-    int32_t end_section;
-    int32_t block;
-    bool has_one_part;
-    bool is_stale;
+    std::vector<int64_t> offset_bytes;  // lowest on the skyline
+    std::vector<int64_t> size_bytes;
+    std::vector<int64_t> alignment_bytes;
+    std::vector<int32_t> begin_section;
+    std::vector<int32_t> end_section;
+    std::vector<int32_t> block;
+    std::vector<int64_t> rest_bytes;  // most bytes to come during its life; too much while is_stale
+    std::vector<uint8_t> is_stale;
   };
 
   void Reset();
+  void ListCandidates();
   size_t ChooseNext(absl::Span<const double> priorities, int64_t goal_bytes);
-  int64_t Need(Waiting* waiting, int64_t enough_bytes);
+  int64_t Need(size_t waiting, int64_t enough_bytes);
   int64_t RestBytes(const Block& block) const;
-  void Put(const Waiting& placed);
-  void RaiseAbove(const Waiting& placed, Waiting* waiting) const;
+  void Remove(size_t waiting);
+  void Raise(const Block& placed, int64_t offset_bytes);
+  void RaiseByParts(const Block& placed, int64_t offset_bytes);
+  std::vector<int32_t> BlocksAbove(int64_t limit_bytes);
 
   const BlockSet& set_;
-  const std::vector<int64_t> loads_;
-  std::vector<int64_t> initial_rest_;  // by block
-  std::vector<int64_t> rest_;          // by section
-  std::vector<Waiting> waiting_;
-  int64_t lowest_end_bytes_ = 0;  // least offset + size of the waiting blocks
+  const std::vector<int64_t> loads_;  // by section
+  bool has_one_part_each_ = true;
+  Waiting all_;                      // as at the start of a trial
+  Waiting waiting_;
+  std::vector<int64_t> section_rest_;
+  std::vector<uint32_t> candidates_;  // in waiting_: lower than any waiting block could end
   int64_t work_units_ = 0;
 };
 
