@@ -24,11 +24,14 @@ namespace berth {
 
 using Extents = absl::InlinedVector<int64_t, 6>;
 
-// A box in the index space of a value: [begin, begin + extent) along each axis.
+// A box in the index space of a value: along each axis the elements begin, begin + step, ...,
+// `extent` of them. Without `step` every step is 1; a step may be negative, or 0 to repeat.
 struct Box {
   Extents begin;
   Extents extent;
+  Extents step = {};
   int64_t ElementCount() const;
+  friend bool operator==(const Box&, const Box&) = default;
 };
 Box WholeBox(const Shape& shape);
 
@@ -121,6 +124,11 @@ class TileBuilder {
   // `accumulate`, continues from what `out` holds; `finish_scale` multiplies at the end.
   void Reduce(ReduceFunction function, const TileView& out, const TileView& in,
               bool accumulate = false, float finish_scale = 1.0f);
+  // int64 positions of the extremum along `axis`, which `out` has with extent 1 (same rank).
+  void ArgReduce(ReduceFunction function, const TileView& out, const TileView& in, int axis,
+                 bool select_last);
+  // Along `axis`, whole in the tile; in place is allowed.
+  void Softmax(const TileView& out, const TileView& in, int axis, bool is_log);
 
   // A command of exactly four loops: for matrix, pool, softmax, interpolate. Operands come from
   // Operand4; engine, op and order are filled in here.
@@ -148,6 +156,7 @@ class TileBuilder {
   TileView PlacedView(ValueId value, const Box& box);
   void DmaPieces(Opcode opcode, ValueId value, const TileView& placed, const TileView& tile);
   void Move(Opcode opcode, const TileView& out, const TileView& in);
+  void AlongAxis(Command command, const TileView& out, const TileView& in, int axis);
   void ReducePieces(Command command, Pieces views, bool accumulate, float finish_scale);
 
   const NpuConfig& config_;

@@ -18,25 +18,6 @@ bool IsSameView(const TileView& a, const TileView& b) {
          a.stride_bytes == b.stride_bytes;
 }
 
-bool IsArg(ReduceFunction function) {
-  return function == ReduceFunction::kArgMax || function == ReduceFunction::kArgMin;
-}
-
-// The one axis along which `out` repeats to the end, the others before it.
-void MoveReducedAxisLast(TileView& out, TileView& in) {
-  Extents order;
-  for (int axis = 0; axis < out.rank(); ++axis) {
-    const auto i = static_cast<size_t>(axis);
-    if (out.stride_bytes[i] != 0 || out.extent[i] == 1) order.push_back(axis);
-  }
-  for (int axis = 0; axis < out.rank(); ++axis) {
-    const auto i = static_cast<size_t>(axis);
-    if (out.stride_bytes[i] == 0 && out.extent[i] != 1) order.push_back(axis);
-  }
-  out = out.Permuted(order);
-  in = in.Permuted(order);
-}
-
 }  // namespace
 
 void TileBuilder::Unary(UnaryFunction function, const TileView& out, const TileView& in,
@@ -97,9 +78,7 @@ void TileBuilder::Cast(const TileView& out, const TileView& in) {
 void TileBuilder::Reduce(ReduceFunction function, const TileView& out, const TileView& in,
                          bool accumulate, float finish_scale) {
   Command command = VectorCommand(Opcode::kReduce, static_cast<uint8_t>(function), finish_scale);
-  TileView target = out.BroadcastTo(in.extent), source = in;
-  if (IsArg(function)) MoveReducedAxisLast(target, source);
-  ReducePieces(command, {target, source}, accumulate, finish_scale);
+  ReducePieces(command, {out.BroadcastTo(in.extent), in}, accumulate, finish_scale);
 }
 
 // As ForEachPiece, but the pieces along a reduced axis continue from one another.
@@ -124,6 +103,39 @@ void TileBuilder::ReducePieces(Command command, Pieces views, bool accumulate,
     ReducePieces(command, {SliceAt(views[0], axis, index), SliceAt(views[1], axis, index)},
                  accumulate || (is_reduced && index > 0), is_last ? finish_scale : 1.0f);
   }
+}
+
+// One command for every three loops of the other axes; e3 walks `axis`.
+void TileBuilder::AlongAxis(Command command, const TileView& out, const TileView& in, int axis) {
+  if (out.ElementCount() == 0 || in.ElementCount() == 0) return;
+  const auto at = static_cast<size_t>(axis);
+  const auto emit = [&](const Pieces& pieces) {
+    SetExtents(command, pieces[0]);
+    command.out = Operand4(pieces[0], kAllLoops);
+    command.in0 = Operand4(pieces[1], kAllLoops);
+    for (size_t loop = 0; loop < 3; ++loop) {
+      command.extent[loop] = command.extent[loop + 1];
+      command.out.stride_bytes[loop] = command.out.stride_bytes[loop + 1];
+      command.in0.stride_bytes[loop] = command.in0.stride_bytes[loop + 1];
+    }
+    command.extent[3] = static_cast<int32_t>(in.extent[at]);
+    const bool repeats = out.extent[at] == 1;  // a reduction
+    command.out.stride_bytes[3] = repeats ? 0 : static_cast<int32_t>(out.stride_bytes[at]);
+    command.in0.stride_bytes[3] = static_cast<int32_t>(in.stride_bytes[at]);
+    Emit(command);
+  };
+  ForEachPiece({SliceAt(out, axis, 0), SliceAt(in, axis, 0)}, emit, kCommandLoops - 1);
+}
+
+void TileBuilder::ArgReduce(ReduceFunction function, const TileView& out, const TileView& in,
+                            int axis, bool select_last) {
+  Command command = VectorCommand(Opcode::kReduce, static_cast<uint8_t>(function));
+  if (select_last) command.flags |= kFlagLastIndex;
+  AlongAxis(command, out, in, axis);
+}
+
+void TileBuilder::Softmax(const TileView& out, const TileView& in, int axis, bool is_log) {
+  AlongAxis(VectorCommand(Opcode::kSoftmax, is_log ? 1 : 0), out, in, axis);
 }
 
 }  // namespace berth

@@ -40,6 +40,22 @@ absl::StatusOr<ReducedAxes> ResolveReducedAxes(const OpCall& call) {
   return result;
 }
 
+ReducedAxes KnownReducedAxes(const OpCall& call) {
+  auto axes = ResolveReducedAxes(call);
+  if (axes.ok()) return *std::move(axes);
+  ReducedAxes none;
+  none.reduced.assign(static_cast<size_t>(call.input(0).shape.rank()), false);
+  return none;
+}
+
+ReducedAxes OneReducedAxis(int axis, int rank, bool keep_dims) {
+  ReducedAxes axes;
+  axes.reduced.assign(static_cast<size_t>(rank), false);
+  axes.reduced[static_cast<size_t>(axis)] = true;
+  axes.keep_dims = keep_dims;
+  return axes;
+}
+
 absl::StatusOr<int> ResolveAxis(const OpCall& call, int64_t default_axis) {
   return NormalizeAxis(call.node->attributes.Int("axis", default_axis),
                        call.input(0).shape.rank());

@@ -18,6 +18,12 @@ struct ReducedAxes {
 // FailedPrecondition where the axes are an input whose value is not known.
 absl::StatusOr<ReducedAxes> ResolveReducedAxes(const OpCall& call);
 
+// The axes of a use whose type rule has passed.
+ReducedAxes KnownReducedAxes(const OpCall& call);
+
+// One axis of an input of `rank`.
+ReducedAxes OneReducedAxis(int axis, int rank, bool keep_dims);
+
 // The axis of ArgMax, ArgMin and the softmaxes.
 absl::StatusOr<int> ResolveAxis(const OpCall& call, int64_t default_axis);
 
