@@ -65,6 +65,9 @@ absl::StatusOr<TileShape> DefaultTile(const OpDef& op, const OpCall& call,
     empty = empty || loop.extent == 0;
   }
   if (empty) return tile;  // nothing will be emitted
+  if (op.choose_tile != nullptr) {
+    return op.choose_tile(call, scratchpad_budget_bytes, accumulator_budget_bytes);
+  }
   int last = -1;
   int64_t last_failing_extent = 0;
   TileCost cost = op.tile_cost(call, tile);

@@ -73,6 +73,10 @@ struct TileCost {
 
 using SpaceRule = IterationSpace (*)(const OpCall& call);
 using CostRule = TileCost (*)(const OpCall& call, const TileShape& tile);
+// An op's own default decision, where the order of shrinking alone does not find good tiles.
+using ChooseRule = absl::StatusOr<TileShape> (*)(const OpCall& call,
+                                                 int64_t scratchpad_budget_bytes,
+                                                 int64_t accumulator_budget_bytes);
 // Appends the commands of the whole op, tile by tile, tail included.
 using LowerRule = absl::Status (*)(const OpCall& call, const TileShape& tile, TileBuilder& builder);
 
@@ -91,6 +95,7 @@ struct OpDef {
   bool elementwise = false;            // may stand in another node's tail
   ExpandsRule expands = nullptr;       // null: every use expands if `expand` is set
   StepRule vector_steps = nullptr;     // set for every elementwise op
+  ChooseRule choose_tile = nullptr;    // null: DefaultTile halves the loops
 };
 
 // Whether this use of the op is to be rewritten by `expand` before lowering.
@@ -100,9 +105,9 @@ inline bool NeedsExpansion(const OpDef& op, const OpCall& call) {
 
 const OpDef& GetOpDef(OpKind kind);
 
-// The default decision: from the full extents, halves the loops in shrink order until the tile
-// costs at most `scratchpad_budget_bytes` and `accumulator_budget_bytes`. ResourceExhausted (with
-// the smallest tile's bytes) when even the smallest tile does not fit.
+// The default decision: the op's own, or the full extents with the loops halved in shrink order
+// until the tile costs at most `scratchpad_budget_bytes` and `accumulator_budget_bytes`.
+// ResourceExhausted (with the smallest tile's bytes) when even the smallest tile does not fit.
 absl::StatusOr<TileShape> DefaultTile(const OpDef& op, const OpCall& call,
                                       int64_t scratchpad_budget_bytes,
                                       int64_t accumulator_budget_bytes);

@@ -9,17 +9,18 @@ namespace {
 
 absl::StatusOr<std::vector<TensorType>> InferConv(const OpCall& call) {
   BERTH_ASSIGN_OR_RETURN(const Convolution conv, ResolveConv(call));
-  absl::InlinedVector<int64_t, 3> spatial;
-  for (const WindowAxis& axis : conv.axes) spatial.push_back(axis.output);
-  return std::vector<TensorType>{
-      {call.input(0).dtype,
-       ActivationShape(call.node->layout, conv.batch, spatial, conv.output_channels)}};
+  return ConvolutionType(call, conv);
 }
 
 }  // namespace
 
 const OpDef& ConvOp() {
-  static const OpDef op = {.kind = OpKind::kConv, .infer_types = InferConv};
+  static const OpDef op = {.kind = OpKind::kConv,
+                           .infer_types = InferConv,
+                           .iteration_space = ConvolutionSpace,
+                           .tile_cost = ConvolutionCost,
+                           .lower = LowerConvolution,
+                           .choose_tile = ChooseConvolutionTile};
   return op;
 }
 

@@ -31,6 +31,7 @@ absl::Status CheckOperands(const OpCall& call) {
     return InvalidArgument("weights {} have rank {}, the input {} has rank {}", w.shape.ToString(),
                            w.shape.rank(), x.shape.ToString(), x.shape.rank());
   }
+  if (x.dtype == DType::kFloat64) return Unimplemented("dtype float64 is not supported");
   if (w.dtype != x.dtype || (call.HasInput(2) && call.input(2).dtype != x.dtype)) {
     return InvalidArgument("weights or bias differ in dtype from the input ({})",
                            DTypeName(x.dtype));
@@ -93,6 +94,19 @@ absl::StatusOr<Convolution> ResolveConv(const OpCall& call) {
 }
 absl::StatusOr<Convolution> ResolveConvTranspose(const OpCall& call) {
   return Resolve(call, true, ResolveTransposedWindow);
+}
+
+Convolution ResolveConvolution(const OpCall& call) {
+  auto conv = call.node->kind == OpKind::kConvTranspose ? ResolveConvTranspose(call)
+                                                        : ResolveConv(call);
+  return *std::move(conv);
+}
+
+std::vector<TensorType> ConvolutionType(const OpCall& call, const Convolution& conv) {
+  absl::InlinedVector<int64_t, 3> spatial;
+  for (const WindowAxis& axis : conv.axes) spatial.push_back(axis.output);
+  return {{call.input(0).dtype,
+           ActivationShape(call.node->layout, conv.batch, spatial, conv.output_channels)}};
 }
 
 }  // namespace berth

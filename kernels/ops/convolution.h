@@ -1,6 +1,10 @@
-// What Conv and ConvTranspose share: their geometry, resolved from a node.
+// What Conv and ConvTranspose share: geometry, tile decisions and lowering.
+//
+// Both are a sum over taps and input channels of samples times weights; they differ in the layout
+// of the weights and in the arithmetic of one axis (conv_axis.h).
 #pragma once
 
+#include "kernels/ops/conv_axis.h"
 #include "kernels/spatial.h"
 
 namespace berth {
@@ -10,14 +14,39 @@ struct Convolution {
   int64_t input_channels = 0;
   int64_t output_channels = 0;
   int64_t groups = 1;
-  WindowAxes axes;
+  WindowAxes axes;  // as many as the node has
   bool transposed = false;
 
   int64_t group_inputs() const { return input_channels / groups; }
   int64_t group_outputs() const { return output_channels / groups; }
+  bool depthwise() const { return groups > 1 && group_inputs() == 1; }
+  // Depth, height and width; axes that the node lacks are of extent 1.
+  WindowAxis axis3(int i) const {
+    const int missing = 3 - static_cast<int>(axes.size());
+    return i < missing ? WindowAxis{} : axes[static_cast<size_t>(i - missing)];
+  }
 };
 
 absl::StatusOr<Convolution> ResolveConv(const OpCall& call);
 absl::StatusOr<Convolution> ResolveConvTranspose(const OpCall& call);
+// Of a node whose types have been inferred.
+Convolution ResolveConvolution(const OpCall& call);
+std::vector<TensorType> ConvolutionType(const OpCall& call, const Convolution& conv);
+
+// Loops of the iteration space, in this order. Channels are counted inside one group.
+enum ConvLoop : size_t { kConvBatch, kConvDepth, kConvHeight, kConvWidth, kConvGroup, kConvOut,
+                         kConvIn };
+IterationSpace ConvolutionSpace(const OpCall& call);
+TileCost ConvolutionCost(const OpCall& call, const TileShape& tile);
+absl::StatusOr<TileShape> ChooseConvolutionTile(const OpCall& call,
+                                                int64_t scratchpad_budget_bytes,
+                                                int64_t accumulator_budget_bytes);
+absl::Status LowerConvolution(const OpCall& call, const TileShape& tile, TileBuilder& builder);
+
+// A tile that holds a part of a group holds nothing of others.
+TileShape NormalizedConvolutionTile(const Convolution& conv, TileShape tile);
+// Weights stay while the tiles move over the image, or the image stays while they move over output
+// channels: whichever moves fewer bytes.
+bool WeightsOuter(const OpCall& call, const Convolution& conv, const TileShape& tile);
 
 }  // namespace berth

@@ -1,0 +1,346 @@
+// The commands of a convolution, tile by tile.
+#include <algorithm>
+#include <limits>
+
+#include "kernels/ops/convolution.h"
+#include "kernels/ops/matrix_stage.h"
+#include "kernels/tail.h"
+
+namespace berth {
+namespace {
+
+// Axes of activations and of weights as the emitter sees them, whatever the node's rank.
+enum ImageAxis : size_t { kN, kD, kH, kW, kC };
+enum KernelAxis : size_t { kKernelD, kKernelH, kKernelW, kWeightIn, kWeightOut };
+
+struct ConvTile {
+  AxisRange batch;
+  AxisRange space[3];  // outputs along depth, height, width
+  AxisRange group;
+  AxisRange out;       // channels inside a group, where group.count is 1
+};
+
+// A view of the axes that the node lacks inserted at `position`, one sample each.
+TileView WithMissingAxes(TileView view, size_t position, size_t missing) {
+  const auto at = static_cast<ptrdiff_t>(position);
+  view.extent.insert(view.extent.begin() + at, missing, 1);
+  view.stride_bytes.insert(view.stride_bytes.begin() + at, missing, 0);
+  return view;
+}
+
+// Elements first, first + step, ... (count of them) of one axis; steps may go backwards.
+TileView Stepped(TileView view, size_t axis, int64_t first, int64_t step, int64_t count) {
+  view.offset_bytes += first * view.stride_bytes[axis];
+  view.stride_bytes[axis] *= step;
+  view.extent[axis] = count;
+  return view;
+}
+TileView Part(TileView view, size_t axis, AxisRange range) {
+  return Stepped(std::move(view), axis, range.begin, 1, range.count);
+}
+
+class ConvEmitter {
+ public:
+  ConvEmitter(const OpCall& call, const TileShape& tile, TileBuilder& builder)
+      : node_(*call.node),
+        conv_(ResolveConvolution(call)),
+        tile_(NormalizedConvolutionTile(conv_, tile)),
+        stage_(call, builder),
+        builder_(builder),
+        dtype_(call.input(0).dtype),
+        missing_(3 - conv_.axes.size()),
+        weights_outer_(WeightsOuter(call, conv_, tile_)) {}
+
+  absl::Status Run() {
+    if (weights_outer_) {
+      ForEachChannelTile([&](ConvTile& tile) { ForEachImageTile(tile, [&] { EmitTile(tile); }); });
+    } else {
+      ConvTile tile;
+      ForEachImageTile(tile, [&] {
+        ForEachChannelTile([&](ConvTile& channels) {
+          tile.group = channels.group;
+          tile.out = channels.out;
+          EmitTile(tile);
+        });
+      });
+    }
+    return builder_.status();
+  }
+
+ private:
+  template <typename Body>
+  void ForEach(int64_t extent, int64_t step, Body&& body) {
+    for (int64_t begin = 0; begin < extent; begin += step) {
+      body(AxisRange{begin, std::min(step, extent - begin)});
+    }
+  }
+  template <typename Body>
+  void ForEachChannelTile(Body&& body) {
+    ForEach(conv_.groups, tile_[kConvGroup], [&](AxisRange group) {
+      ForEach(conv_.group_outputs(), tile_[kConvOut], [&](AxisRange out) {
+        ConvTile tile;
+        tile.group = group;
+        tile.out = out;
+        body(tile);
+      });
+    });
+  }
+  template <typename Body>
+  void ForEachImageTile(ConvTile& tile, Body&& body) {
+    const auto each = [&](int axis, AxisRange& range, auto&& inner) {
+      ForEach(conv_.axis3(axis).output, tile_[kConvDepth + static_cast<size_t>(axis)],
+              [&](AxisRange part) {
+                range = part;
+                inner();
+              });
+    };
+    ForEach(conv_.batch, tile_[kConvBatch], [&](AxisRange batch) {
+      tile.batch = batch;
+      each(0, tile.space[0], [&] {
+        each(1, tile.space[1], [&] { each(2, tile.space[2], [&] { body(); }); });
+      });
+    });
+  }
+
+  // Channels of all groups of the tile, from ranges inside a group.
+  static AxisRange Channels(AxisRange group, AxisRange inside, int64_t per_group) {
+    return {group.begin * per_group + inside.begin,
+            (group.count - 1) * per_group + inside.count};
+  }
+
+  AxisRange SamplesAlong(const ConvTile& tile, int axis) const {
+    return SamplesOf(conv_.axis3(axis), conv_.transposed, tile.space[axis]);
+  }
+
+  Box ImageBox(AxisRange batch, const AxisRange (&space)[3], AxisRange channels) const {
+    Box box;
+    const auto push = [&](AxisRange range) {
+      box.begin.push_back(range.begin);
+      box.extent.push_back(range.count);
+    };
+    push(batch);
+    for (size_t i = missing_; i < 3; ++i) push(space[i]);
+    push(channels);
+    return box;
+  }
+
+  TileView LoadImage(const ConvTile& tile, AxisRange in) {
+    const AxisRange space[3] = {SamplesAlong(tile, 0), SamplesAlong(tile, 1),
+                                SamplesAlong(tile, 2)};
+    const Box box =
+        ImageBox(tile.batch, space, Channels(tile.group, in, conv_.group_inputs()));
+    return WithMissingAxes(builder_.LoadHeld(node_.inputs[0], box, "input"), kD, missing_);
+  }
+
+  TileView LoadWeights(const ConvTile& tile, AxisRange in) {
+    Box box;
+    for (const WindowAxis& axis : conv_.axes) {
+      box.begin.push_back(0);
+      box.extent.push_back(axis.kernel);
+    }
+    const AxisRange in_channels =
+        conv_.transposed ? Channels(tile.group, in, conv_.group_inputs()) : in;
+    const AxisRange out_channels =
+        conv_.transposed ? tile.out : Channels(tile.group, tile.out, conv_.group_outputs());
+    for (AxisRange range : {in_channels, out_channels}) {
+      box.begin.push_back(range.begin);
+      box.extent.push_back(range.count);
+    }
+    return WithMissingAxes(builder_.LoadHeld(node_.inputs[1], box, "weights"), kKernelD, missing_);
+  }
+
+  // Tiles of input channels in turn, forth and back, so that the last operands of one output tile
+  // are the first of the next.
+  std::vector<AxisRange> InputTiles() {
+    std::vector<AxisRange> tiles;
+    ForEach(conv_.group_inputs(), tile_[kConvIn], [&](AxisRange in) { tiles.push_back(in); });
+    if (backwards_) std::reverse(tiles.begin(), tiles.end());
+    backwards_ = !backwards_;
+    return tiles;
+  }
+
+  // One accumulator for each command that writes outputs.
+  struct Part3 {
+    int64_t image = 0;         // inside the tile's batch
+    int64_t depth = 0;         // output row of depth inside the tile
+    AxisPhase phase[3];
+    int64_t group = 0;         // inside the tile's groups; the multiplier's step when depthwise
+    TileView accumulator;
+  };
+
+  std::vector<Part3> PartsOf(const ConvTile& tile) {
+    std::vector<AxisPhase> rows = PhasesOf(conv_.axis3(1), conv_.transposed, tile.space[1]);
+    std::vector<AxisPhase> columns = PhasesOf(conv_.axis3(2), conv_.transposed, tile.space[2]);
+    const int64_t splits = conv_.depthwise() ? conv_.group_outputs() : tile.group.count;
+    const int64_t channels = conv_.depthwise() ? tile.group.count : tile.out.count;
+    std::vector<Part3> parts;
+    for (int64_t image = 0; image < tile.batch.count; ++image) {
+      for (int64_t depth = 0; depth < tile.space[0].count; ++depth) {
+        const AxisPhase plane = PhasesOf(conv_.axis3(0), conv_.transposed,
+                                         {tile.space[0].begin + depth, 1})[0];
+        for (const AxisPhase& row : rows) {
+          for (const AxisPhase& column : columns) {
+            for (int64_t split = 0; split < splits; ++split) {
+              parts.push_back({image, depth, {plane, row, column}, split,
+                               builder_.NewAccumulator(
+                                   DType::kFloat32, {row.out_count, column.out_count, channels})});
+            }
+          }
+        }
+      }
+    }
+    return parts;
+  }
+
+  void EmitTile(const ConvTile& tile) {
+    if (!builder_.status().ok()) return;
+    const Box box = ImageBox(tile.batch, tile.space,
+                             Channels(tile.group, tile.out, conv_.group_outputs()));
+    const std::vector<Part3> parts = PartsOf(tile);
+    const TileView out = builder_.OutputTile(node_.outputs[0], dtype_, box, "output");
+    const TileView output = WithMissingAxes(out, kD, missing_);
+    const std::vector<AxisRange> inputs = InputTiles();
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      const bool is_last = i + 1 == inputs.size();
+      const TileView image = LoadImage(tile, inputs[i]);
+      const TileView weights = LoadWeights(tile, inputs[i]);
+      const TileView bias =
+          is_last ? stage_.LoadBias(Channels(tile.group, tile.out, conv_.group_outputs()))
+                  : TileView{};
+      for (const Part3& part : parts) {
+        EmitPart(tile, part, inputs[i].count, image, weights, bias, output, i == 0, is_last);
+      }
+    }
+    stage_.Finish(box, out);
+  }
+
+  // All planes of the kernel that meet a plane of the input; at least one command, which may read
+  // zeros only.
+  void EmitPart(const ConvTile& tile, const Part3& part, int64_t in_count, const TileView& image,
+                const TileView& weights, const TileView& bias, const TileView& output,
+                bool is_first, bool is_last) {
+    const AxisPhase& plane = part.phase[0];
+    const AxisRange planes = SamplesAlong(tile, 0);
+    std::vector<std::pair<int64_t, int64_t>> meetings;  // kernel plane, input plane of the tile
+    for (int64_t t = 0; t < plane.taps; ++t) {
+      const int64_t sample = plane.first_sample + t * plane.dilation;
+      if (sample < planes.begin || sample >= planes.end()) continue;
+      meetings.emplace_back(plane.tap_first + t * plane.tap_step, sample - planes.begin);
+    }
+    const bool is_void = meetings.empty();
+    if (is_void) meetings.emplace_back(0, 0);
+    for (size_t i = 0; i < meetings.size(); ++i) {
+      Command command;
+      command.opcode = conv_.depthwise() ? Opcode::kDepthwise : Opcode::kConv;
+      command.params.matrix = {};
+      TileView samples = Part(Part(image, kN, {part.image, 1}), kD, {meetings[i].second, 1});
+      TileView taps = Part(weights, kKernelD, {meetings[i].first, 1});
+      Window& window = command.params.matrix.window;
+      SetAxis(tile, part, 1, is_void, samples, taps, window.kernel_height, window.stride_height,
+              window.dilation_height, window.pad_top, window.input_height);
+      SetAxis(tile, part, 2, is_void, samples, taps, window.kernel_width, window.stride_width,
+              window.dilation_width, window.pad_left, window.input_width);
+      SetChannels(tile, part, in_count, samples, taps, command);
+      if (!is_first || i > 0) command.flags |= kFlagAccumulate;
+      command.acc = TileBuilder::Operand4(part.accumulator, {0, 1, 2, -1});
+      if (is_last && i + 1 == meetings.size()) {
+        stage_.WriteOut(OutputPart(tile, part, output), {kH, kW, kC}, BiasPart(tile, part, bias),
+                        command);
+      }
+      builder_.Emit(command);
+    }
+  }
+
+  // The window along one axis; moves `samples` to the first sample and `taps` to the first tap.
+  void SetAxis(const ConvTile& tile, const Part3& part, int axis, bool is_void, TileView& samples,
+               TileView& taps, int16_t& kernel, int16_t& stride, int16_t& dilation, int16_t& pad,
+               int32_t& input) {
+    const size_t i = static_cast<size_t>(axis);
+    const AxisPhase& phase = part.phase[i];
+    const AxisRange loaded = SamplesAlong(tile, axis);
+    const int64_t first = std::max(phase.first_sample, loaded.begin);
+    int64_t padding = first - phase.first_sample;
+    AxisRange present = {first - loaded.begin, loaded.end() - first};
+    if (is_void || phase.taps == 0 || present.count < 1) {  // every tap falls before the input
+      padding = phase.out_count * phase.stride + std::max<int64_t>(phase.taps, 1) * phase.dilation;
+      present = {0, 1};
+    }
+    samples = Part(samples, kN + 1 + i, present);
+    taps = Stepped(taps, kKernelD + i, phase.tap_first, phase.tap_step,
+                   std::max<int64_t>(phase.taps, 1));
+    if (padding > std::numeric_limits<int16_t>::max()) {
+      builder_.Fail(Unimplemented("a pad of {} samples is more than a command holds", padding));
+    }
+    kernel = static_cast<int16_t>(std::max<int64_t>(phase.taps, 1));
+    stride = static_cast<int16_t>(phase.stride);
+    dilation = static_cast<int16_t>(phase.dilation);
+    pad = static_cast<int16_t>(padding);
+    input = static_cast<int32_t>(present.count);
+  }
+
+  // Extents and operands; the accumulator has the outputs' extents.
+  void SetChannels(const ConvTile& tile, const Part3& part, int64_t in_count,
+                   const TileView& samples, const TileView& taps, Command& command) {
+    const Extents& extent = part.accumulator.extent;
+    for (size_t i = 0; i < 3; ++i) command.extent[i] = static_cast<int32_t>(extent[i]);
+    if (conv_.depthwise()) {
+      command.in0 = TileBuilder::Operand4(samples, {kH, kW, kC, -1});
+      // The multiplier's step `part.group` of every channel.
+      const TileView column =
+          conv_.transposed
+              ? Part(taps, kWeightOut, {part.group, 1})
+              : Stepped(taps, kWeightOut, part.group, conv_.group_outputs(), tile.group.count);
+      const int channel_axis = conv_.transposed ? int{kWeightIn} : int{kWeightOut};
+      command.in1 = TileBuilder::Operand4(column, {kKernelH, kKernelW, channel_axis, -1});
+      return;
+    }
+    command.extent[3] = static_cast<int32_t>(in_count);
+    const int64_t in_first = part.group * conv_.group_inputs();
+    const int64_t out_first = part.group * conv_.group_outputs();
+    command.in0 = TileBuilder::Operand4(Part(samples, kC, {in_first, in_count}), {kH, kW, -1, kC});
+    const TileView block = conv_.transposed ? Part(taps, kWeightIn, {in_first, in_count})
+                                            : Part(taps, kWeightOut, {out_first, tile.out.count});
+    command.in1 = TileBuilder::Operand4(block, {kKernelH, kKernelW, kWeightOut, kWeightIn});
+  }
+
+  // The output channels that a part writes, along `axis` of a view over the tile's channels.
+  TileView ChannelPart(const ConvTile& tile, const Part3& part, TileView view, size_t axis) const {
+    if (conv_.depthwise()) {
+      return Stepped(std::move(view), axis, part.group, conv_.group_outputs(), tile.group.count);
+    }
+    return Part(std::move(view), axis, {part.group * conv_.group_outputs(), tile.out.count});
+  }
+  TileView BiasPart(const ConvTile& tile, const Part3& part, const TileView& bias) const {
+    return bias.rank() == 0 ? bias : ChannelPart(tile, part, bias, 0);
+  }
+  TileView OutputPart(const ConvTile& tile, const Part3& part, TileView output) const {
+    output = Part(Part(std::move(output), kN, {part.image, 1}), kD, {part.depth, 1});
+    for (size_t i = 1; i < 3; ++i) {
+      const AxisPhase& phase = part.phase[i];
+      output = Stepped(std::move(output), kD + i, phase.out_first, phase.out_step, phase.out_count);
+    }
+    return ChannelPart(tile, part, std::move(output), kC);
+  }
+
+  const Node& node_;
+  const Convolution conv_;
+  const TileShape tile_;
+  MatrixStage stage_;
+  TileBuilder& builder_;
+  const DType dtype_;
+  const size_t missing_;  // of three spatial axes
+  const bool weights_outer_;
+  bool backwards_ = false;
+};
+
+}  // namespace
+
+absl::Status LowerConvolution(const OpCall& call, const TileShape& tile, TileBuilder& builder) {
+  if (call.output().shape.ElementCount() == 0) return absl::OkStatus();
+  if (call.node->layout != DataLayout::kNhwc) {
+    return Internal("a convolution reaches the machine with its channels before its space");
+  }
+  return ConvEmitter(call, tile, builder).Run();
+}
+
+}  // namespace berth

@@ -1,0 +1,196 @@
+// Tile decisions of convolutions: what a tile costs, what a whole op moves, and the search for the
+// tile that moves least.
+#include <algorithm>
+
+#include "base/checked_math.h"
+#include "kernels/ops/convolution.h"
+#include "kernels/reuse_search.h"
+#include "kernels/tail.h"
+
+namespace berth {
+namespace {
+
+int64_t TileCount(int64_t extent, int64_t tile) { return CeilDiv(extent, tile); }
+
+// A geometry with everything that the search asks for again and again.
+struct ConvProblem {
+  const OpCall& call;
+  Convolution conv;
+  int64_t element_bytes;
+  int64_t taps = 1;
+
+  ConvProblem(const OpCall& c, Convolution resolved)
+      : call(c), conv(std::move(resolved)), element_bytes(DTypeBytes(c.output().dtype)) {
+    for (const WindowAxis& axis : conv.axes) taps *= axis.kernel;
+  }
+  int64_t InputChannels(const TileShape& t) const { return t[kConvGroup] * t[kConvIn]; }
+  int64_t OutputChannels(const TileShape& t) const { return t[kConvGroup] * t[kConvOut]; }
+  bool has_bias() const { return call.HasInput(2); }
+};
+
+int64_t InputTileBytes(const ConvProblem& p, const TileShape& t) {
+  int64_t samples = t[kConvBatch];
+  for (int i = 0; i < 3; ++i) {
+    samples *= MostSamples(p.conv.axis3(i), p.conv.transposed,
+                           t[kConvDepth + static_cast<size_t>(i)]);
+  }
+  return AlignUp(samples * p.InputChannels(t) * p.element_bytes, 64);
+}
+int64_t WeightTileBytes(const ConvProblem& p, const TileShape& t) {
+  return AlignUp(p.taps * t[kConvGroup] * t[kConvIn] * t[kConvOut] * p.element_bytes, 64);
+}
+int64_t OutputPixels(const TileShape& t) {
+  return t[kConvBatch] * t[kConvDepth] * t[kConvHeight] * t[kConvWidth];
+}
+int64_t OutputTileBytes(const ConvProblem& p, const TileShape& t) {
+  return AlignUp(OutputPixels(t) * p.OutputChannels(t) * p.element_bytes, 64);
+}
+
+// A bias of a narrow dtype is loaded and then widened.
+int64_t BiasBytes(const ConvProblem& p, const TileShape& t) {
+  if (!p.has_bias()) return 0;
+  const int64_t narrow = AlignUp(p.OutputChannels(t) * p.element_bytes, 64);
+  return p.element_bytes == 4 ? narrow : narrow + AlignUp(p.OutputChannels(t) * 4, 64);
+}
+
+Extents OutputBoxExtent(const ConvProblem& p, const TileShape& t) {
+  Extents extent = {t[kConvBatch]};
+  const size_t missing = 3 - p.conv.axes.size();
+  for (size_t i = missing; i < 3; ++i) extent.push_back(t[kConvDepth + i]);
+  extent.push_back(p.OutputChannels(t));
+  return extent;
+}
+
+TileCost CostOf(const ConvProblem& p, const TileShape& t) {
+  TileCost cost;
+  cost.scratchpad_bytes = InputTileBytes(p, t) + WeightTileBytes(p, t) + OutputTileBytes(p, t) +
+                          BiasBytes(p, t) + TailBytes(p.call, OutputBoxExtent(p, t));
+  cost.accumulator_bytes = OutputPixels(t) * p.OutputChannels(t) * 4;
+  return cost;
+}
+
+// Bytes that a transfer in runs of `run_bytes` really moves: DRAM works in bursts.
+int64_t MovedBytes(int64_t bytes, int64_t run_bytes) {
+  constexpr int64_t kBurstBytes = 64;
+  if (run_bytes >= 16 * kBurstBytes || run_bytes == 0) return bytes;
+  return bytes / run_bytes * AlignUp(run_bytes + kBurstBytes / 2, kBurstBytes);
+}
+
+struct ConvTraffic {
+  int64_t weights_outer_bytes = 0;  // weights stay, the image is read for every channel tile
+  int64_t image_outer_bytes = 0;    // the image stays, weights are read for every image tile
+  int64_t commands = 0;
+};
+
+ConvTraffic TrafficOf(const ConvProblem& p, const TileShape& t) {
+  const Convolution& conv = p.conv;
+  int64_t samples = conv.batch;
+  int64_t image_tiles = TileCount(conv.batch, t[kConvBatch]);
+  for (int i = 0; i < 3; ++i) {
+    const int64_t extent = t[kConvDepth + static_cast<size_t>(i)];
+    samples *= SamplesOfAllTiles(conv.axis3(i), conv.transposed, extent);
+    image_tiles *= TileCount(conv.axis3(i).output, extent);
+  }
+  const int64_t group_tiles = TileCount(conv.groups, t[kConvGroup]);
+  const int64_t out_tiles = TileCount(conv.group_outputs(), t[kConvOut]);
+  const int64_t in_tiles = TileCount(conv.group_inputs(), t[kConvIn]);
+  const bool all_inputs = p.InputChannels(t) == conv.input_channels;
+  const bool all_outputs = p.OutputChannels(t) == conv.output_channels;
+  const int64_t image = MovedBytes(samples * conv.input_channels * p.element_bytes,
+                                   all_inputs ? 0 : p.InputChannels(t) * p.element_bytes);
+  const int64_t weights =
+      MovedBytes(p.taps * conv.group_inputs() * conv.output_channels * p.element_bytes,
+                 all_outputs ? 0 : p.OutputChannels(t) * p.element_bytes);
+  ConvTraffic traffic;
+  // With several tiles of input channels neither operand stays, save where it is one whole.
+  const int64_t weight_passes = in_tiles > 1 || group_tiles * out_tiles > 1 ? image_tiles : 1;
+  traffic.weights_outer_bytes =
+      image * out_tiles + weights * (in_tiles > 1 ? image_tiles : 1);
+  traffic.image_outer_bytes = image * (in_tiles > 1 ? out_tiles : 1) + weights * weight_passes;
+  traffic.commands = image_tiles * group_tiles * out_tiles * in_tiles;
+  return traffic;
+}
+
+// Bytes that could have moved in the time that a tile's transfers take to start.
+constexpr int64_t kTileOverheadBytes = 1024;
+
+int64_t Objective(const ConvProblem& p, const TileShape& t) {
+  const ConvTraffic traffic = TrafficOf(p, t);
+  const int64_t output = MovedBytes(
+      p.call.output().ByteCount(), p.OutputChannels(t) == p.conv.output_channels
+                                       ? 0 : p.OutputChannels(t) * p.element_bytes);
+  // Nothing runs beside the first load and the last store.
+  const int64_t exposed = InputTileBytes(p, t) + WeightTileBytes(p, t) + OutputTileBytes(p, t);
+  return std::min(traffic.weights_outer_bytes, traffic.image_outer_bytes) + output + exposed +
+         traffic.commands * kTileOverheadBytes;
+}
+
+// Output channels in whole columns of usual arrays; input channels so that the smallest tile fits
+// even a small scratchpad.
+int64_t OutGranule(const Convolution& conv) {
+  if (conv.depthwise()) return conv.group_outputs();
+  return conv.group_outputs() >= 16 ? 16 : conv.group_outputs();
+}
+int64_t InGranule(const Convolution& conv, int64_t taps) {
+  int64_t granule = 16;
+  while (granule > 1 && granule * taps > 72) granule /= 2;
+  return std::min(granule, conv.group_inputs());
+}
+
+}  // namespace
+
+IterationSpace ConvolutionSpace(const OpCall& call) {
+  const ConvProblem p(call, ResolveConvolution(call));
+  const Convolution& conv = p.conv;
+  return {{"batch", conv.batch, 1, 0},
+          {"depth", conv.axis3(0).output, 1, 1},
+          {"height", conv.axis3(1).output, 1, 2},
+          {"width", conv.axis3(2).output, 1, 5},
+          {"groups", conv.groups, 1, 3},
+          {"output channels", conv.group_outputs(), OutGranule(conv), 4},
+          {"input channels", conv.group_inputs(), InGranule(conv, p.taps), 6}};
+}
+
+TileShape NormalizedConvolutionTile(const Convolution& conv, TileShape tile) {
+  if (tile[kConvOut] < conv.group_outputs() || tile[kConvIn] < conv.group_inputs()) {
+    tile[kConvGroup] = 1;
+  }
+  return tile;
+}
+
+TileCost ConvolutionCost(const OpCall& call, const TileShape& tile) {
+  const ConvProblem p(call, ResolveConvolution(call));
+  return CostOf(p, NormalizedConvolutionTile(p.conv, tile));
+}
+
+bool WeightsOuter(const OpCall& call, const Convolution& conv, const TileShape& tile) {
+  const ConvTraffic traffic = TrafficOf(ConvProblem(call, conv), tile);
+  return traffic.weights_outer_bytes < traffic.image_outer_bytes;
+}
+
+absl::StatusOr<TileShape> ChooseConvolutionTile(const OpCall& call,
+                                                int64_t scratchpad_budget_bytes,
+                                                int64_t accumulator_budget_bytes) {
+  const ConvProblem p(call, ResolveConvolution(call));
+  ReuseSearch search;
+  search.space = ConvolutionSpace(call);
+  search.chain = {kConvBatch, kConvDepth, kConvHeight, kConvWidth};
+  search.free = {kConvGroup, kConvOut, kConvIn};
+  search.is_useful = [&](const TileShape& t) { return NormalizedConvolutionTile(p.conv, t) == t; };
+  search.fits = [&](const TileShape& t) {
+    const TileCost cost = CostOf(p, t);
+    return cost.scratchpad_bytes <= scratchpad_budget_bytes &&
+           cost.accumulator_bytes <= accumulator_budget_bytes;
+  };
+  search.objective = [&](const TileShape& t) { return Objective(p, t); };
+  const std::optional<TileShape> best = SearchTile(search);
+  if (best) return *best;
+  const TileCost least = CostOf(p, SmallestTile(search.space));
+  return ResourceExhausted(
+      "the smallest tile needs {} bytes of scratchpad and {} of accumulators, {} and {} are "
+      "available",
+      least.scratchpad_bytes, least.accumulator_bytes, scratchpad_budget_bytes,
+      accumulator_budget_bytes);
+}
+
+}  // namespace berth

@@ -1,0 +1,105 @@
+#include "kernels/reuse_search.h"
+
+#include <algorithm>
+
+#include "base/checked_math.h"
+
+namespace berth {
+namespace {
+
+// Tile extents of a loop, descending: about two in each octave, evened out over their tiles.
+std::vector<int64_t> Candidates(const LoopDim& loop) {
+  std::vector<int64_t> extents = {loop.extent};
+  const int64_t granules = CeilDiv(loop.extent, loop.granule);
+  for (int64_t tiles = 2; extents.back() > loop.granule; tiles += std::max<int64_t>(1, tiles / 2)) {
+    const int64_t extent = CeilDiv(granules, std::min(tiles, granules)) * loop.granule;
+    if (extent < extents.back()) extents.push_back(extent);
+  }
+  return extents;
+}
+
+// Tiles of the chain's loops from the whole extents to the smallest.
+std::vector<TileShape> Chain(const ReuseSearch& search, TileShape tile) {
+  for (size_t loop : search.chain) tile[loop] = search.space[loop].extent;
+  std::vector<TileShape> chain = {tile};
+  for (size_t loop : search.chain) {
+    for (int64_t extent : Candidates(search.space[loop])) {
+      if (extent == chain.back()[loop]) continue;
+      chain.push_back(chain.back());
+      chain.back()[loop] = extent;
+    }
+  }
+  return chain;
+}
+
+class Searcher {
+ public:
+  explicit Searcher(const ReuseSearch& search) : search_(search) {}
+
+  std::optional<TileShape> Run() {
+    TileShape tile;
+    for (const LoopDim& loop : search_.space) tile.push_back(loop.extent);
+    chain_ = Chain(search_, tile);
+    Enumerate(0, tile);
+    return best_;
+  }
+
+ private:
+  void Enumerate(size_t depth, TileShape& tile) {
+    if (depth == search_.free.size()) return TryChain(tile);
+    const size_t loop = search_.free[depth];
+    for (int64_t extent : Candidates(search_.space[loop])) {
+      tile[loop] = extent;
+      Enumerate(depth + 1, tile);
+    }
+  }
+
+  TileShape OnChain(const TileShape& tile, size_t step) const {
+    TileShape joined = tile;
+    for (size_t loop : search_.chain) joined[loop] = chain_[step][loop];
+    return joined;
+  }
+
+  void TryChain(const TileShape& tile) {
+    if (search_.is_useful && !search_.is_useful(tile)) return;
+    if (!search_.fits(OnChain(tile, chain_.size() - 1))) return;
+    size_t low = 0, high = chain_.size() - 1;  // the first step that fits is in [low, high]
+    while (low < high) {
+      const size_t middle = (low + high) / 2;
+      if (search_.fits(OnChain(tile, middle))) {
+        high = middle;
+      } else {
+        low = middle + 1;
+      }
+    }
+    // Smaller tiles overlap loads with work: a few steps further may be better.
+    constexpr size_t kLookAhead = 4;
+    for (size_t step = low; step < std::min(low + kLookAhead, chain_.size()); ++step) {
+      Consider(OnChain(tile, step));
+    }
+  }
+
+  void Consider(const TileShape& tile) {
+    const int64_t objective = search_.objective(tile);
+    if (best_ && objective >= best_objective_) return;
+    best_ = tile;
+    best_objective_ = objective;
+  }
+
+  const ReuseSearch& search_;
+  std::vector<TileShape> chain_;
+  std::optional<TileShape> best_;
+  int64_t best_objective_ = 0;
+};
+
+}  // namespace
+
+std::optional<TileShape> SearchTile(const ReuseSearch& search) { return Searcher(search).Run(); }
+
+TileShape SmallestTile(const IterationSpace& space) {
+  TileShape tile;
+  for (const LoopDim& loop : space) tile.push_back(std::min(loop.granule, loop.extent));
+  return tile;
+}
+
+}  // namespace berth
