@@ -71,6 +71,7 @@ TileView TileBuilder::PlacedView(ValueId value, const Box& box) {
   }
   for (size_t axis = 0; axis < box.begin.size(); ++axis) {
     view.offset_bytes += box.begin[axis] * view.stride_bytes[axis];
+    if (!box.step.empty()) view.stride_bytes[axis] *= box.step[axis];
   }
   return view;
 }

@@ -46,10 +46,7 @@ TileView TileBuilder::Load(ValueId value, const Box& box, std::string_view role)
 
 TileView TileBuilder::LoadHeld(ValueId value, const Box& box, std::string_view role) {
   const auto found = held_.find(value);
-  if (found != held_.end() && found->second.box.begin == box.begin &&
-      found->second.box.extent == box.extent) {
-    return found->second.tile;
-  }
+  if (found != held_.end() && found->second.box == box) return found->second.tile;
   const TileView tile = Load(value, box, role);
   held_[value] = {box, tile};
   return tile;
