@@ -1,0 +1,68 @@
+// Context: the state of one request at a time over a shared Program.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include <tbb/task_arena.h>
+
+#include "berth/arena_pool.h"
+#include "berth/program.h"
+
+namespace berth {
+
+struct ContextOptions {
+  // Workers for values; 1 runs inline on the calling thread.
+  int threads = 1;
+  // The host's arena to run in; null with threads > 1: an own one of that concurrency.
+  tbb::task_arena* arena = nullptr;
+  // Fill pool, scratchpad and accumulators with NaN patterns before every run, so that nothing can
+  // come from an earlier one.
+  bool poison_before_run = false;
+};
+
+enum class RunMode : uint8_t { kValues, kCycles, kBoth };
+
+struct RunOptions {
+  RunMode mode = RunMode::kValues;
+  std::optional<std::chrono::steady_clock::time_point> deadline;
+  bool record_commands = false;  // timing of every command in the report
+};
+
+class Context {
+ public:
+  // Leases an arena from `pool`, which outlives the context.
+  static absl::StatusOr<std::unique_ptr<Context>> Create(std::shared_ptr<const Program> program,
+                                                         ArenaPool& pool,
+                                                         const ContextOptions& options = {});
+
+  // Buffers in the program's order, dense row-major, dtype and shape as the program's. Outputs may
+  // overlap neither each other nor an input. The report is filled for kCycles and kBoth. In mode
+  // kValues a run makes no heap allocation of its own.
+  absl::Status Run(absl::Span<const ConstTensorView> inputs, absl::Span<const TensorView> outputs,
+                   const RunOptions& options = {}, SimReport* report = nullptr);
+
+  // Stops the run in progress, from any thread; the next run is not affected.
+  void Cancel() { cancel_.store(true, std::memory_order_relaxed); }
+
+  const Program& program() const { return *program_; }
+
+ private:
+  Context(std::shared_ptr<const Program> program, const ContextOptions& options, ArenaLease arena);
+  absl::Status Bind(absl::Span<const ConstTensorView> inputs,
+                    absl::Span<const TensorView> outputs);
+
+  std::shared_ptr<const Program> program_;
+  ContextOptions options_;
+  ArenaLease arena_;
+  Executor executor_;
+  std::unique_ptr<tbb::task_arena> own_arena_;
+  std::vector<std::byte*> regions_;
+  MemoryMap memory_;
+  std::atomic<bool> cancel_{false};
+};
+
+}  // namespace berth

@@ -1,0 +1,55 @@
+#include "berth/program.h"
+
+#include "base/checked_math.h"
+#include "npu_sim/timing.h"
+
+namespace berth {
+namespace {
+
+constexpr int64_t kBlockAlignment = 64;
+
+MemoryRequirements RequirementsOf(const Bundle& bundle) {
+  MemoryRequirements memory;
+  memory.constants_bytes = static_cast<int64_t>(bundle.constants().size());
+  for (const DramRegion& region : bundle.program().regions) {
+    if (region.kind == RegionKind::kPool) memory.pool_bytes = region.size_bytes;
+  }
+  memory.scratchpad_bytes = bundle.program().scratchpad_bytes;
+  memory.accumulator_bytes = bundle.program().accumulator_bytes;
+  memory.arena_bytes = AlignUp(memory.pool_bytes, kBlockAlignment) +
+                       AlignUp(memory.scratchpad_bytes, kBlockAlignment) +
+                       AlignUp(memory.accumulator_bytes, kBlockAlignment);
+  return memory;
+}
+
+}  // namespace
+
+absl::StatusOr<std::shared_ptr<const Program>> Program::FromBundle(
+    std::shared_ptr<const Bundle> bundle) {
+  std::shared_ptr<Program> program(new Program());
+  program->plan_ = MakeExecutionPlan(bundle->program().commands, bundle->conflicts());
+  program->memory_ = RequirementsOf(*bundle);
+  program->bundle_ = std::move(bundle);
+  return program;
+}
+
+absl::StatusOr<std::shared_ptr<const Program>> Program::Load(const std::string& path,
+                                                             LoadLevel level) {
+  BERTH_ASSIGN_OR_RETURN(std::shared_ptr<const Bundle> bundle, Bundle::Open(path, level));
+  return FromBundle(std::move(bundle));
+}
+
+absl::StatusOr<std::shared_ptr<const Program>> Program::FromContents(BundleContents contents,
+                                                                     LoadLevel level) {
+  BERTH_ASSIGN_OR_RETURN(std::shared_ptr<const Bundle> bundle,
+                         Bundle::FromContents(std::move(contents), level));
+  return FromBundle(std::move(bundle));
+}
+
+absl::StatusOr<SimReport> Program::Simulate(bool record_commands) const {
+  TimingOptions options;
+  options.record_commands = record_commands;
+  return SimulateTiming(bundle_->program(), bundle_->info().config, options);
+}
+
+}  // namespace berth
