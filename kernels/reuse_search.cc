@@ -1,6 +1,7 @@
 #include "kernels/reuse_search.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "base/checked_math.h"
 
@@ -62,11 +63,11 @@ class Searcher {
 
   void TryChain(const TileShape& tile) {
     if (search_.is_useful && !search_.is_useful(tile)) return;
-    if (!search_.fits(OnChain(tile, chain_.size() - 1))) return;
+    if (!Fits(OnChain(tile, chain_.size() - 1))) return;
     size_t low = 0, high = chain_.size() - 1;  // the first step that fits is in [low, high]
     while (low < high) {
       const size_t middle = (low + high) / 2;
-      if (search_.fits(OnChain(tile, middle))) {
+      if (Fits(OnChain(tile, middle))) {
         high = middle;
       } else {
         low = middle + 1;
@@ -77,6 +78,12 @@ class Searcher {
     for (size_t step = low; step < std::min(low + kLookAhead, chain_.size()); ++step) {
       Consider(OnChain(tile, step));
     }
+  }
+
+  bool Fits(const TileShape& tile) const {
+    const TileCost cost = search_.cost(tile);
+    return cost.scratchpad_bytes <= search_.scratchpad_budget_bytes &&
+           cost.accumulator_bytes <= search_.accumulator_budget_bytes;
   }
 
   void Consider(const TileShape& tile) {
@@ -94,12 +101,17 @@ class Searcher {
 
 }  // namespace
 
-std::optional<TileShape> SearchTile(const ReuseSearch& search) { return Searcher(search).Run(); }
-
-TileShape SmallestTile(const IterationSpace& space) {
-  TileShape tile;
-  for (const LoopDim& loop : space) tile.push_back(std::min(loop.granule, loop.extent));
-  return tile;
+absl::StatusOr<TileShape> SearchTile(const ReuseSearch& search) {
+  std::optional<TileShape> best = Searcher(search).Run();
+  if (best) return *std::move(best);
+  TileShape smallest;
+  for (const LoopDim& loop : search.space) smallest.push_back(std::min(loop.granule, loop.extent));
+  const TileCost least = search.cost(smallest);
+  return ResourceExhausted(
+      "the smallest tile needs {} bytes of scratchpad and {} of accumulators, {} and {} are "
+      "available",
+      least.scratchpad_bytes, least.accumulator_bytes, search.scratchpad_budget_bytes,
+      search.accumulator_budget_bytes);
 }
 
 }  // namespace berth

@@ -7,7 +7,6 @@
 #pragma once
 
 #include <functional>
-#include <optional>
 #include <vector>
 
 #include "kernels/op_def.h"
@@ -15,17 +14,18 @@
 namespace berth {
 
 struct ReuseSearch {
-  IterationSpace space;
+  IterationSpace space;       // extents >= 1
   std::vector<size_t> chain;  // positions in `space`, in the order in which they shrink
   std::vector<size_t> free;
-  std::function<bool(const TileShape&)> is_useful;  // of free loops only; others are skipped
-  std::function<bool(const TileShape&)> fits;
+  std::function<bool(const TileShape&)> is_useful;  // asked of the free loops; null: yes
+  std::function<TileCost(const TileShape&)> cost;
   std::function<int64_t(const TileShape&)> objective;
+  int64_t scratchpad_budget_bytes = 0;
+  int64_t accumulator_budget_bytes = 0;
 };
 
-// Of equal objectives the first found. Empty if nothing fits. The extents must be >= 1.
-std::optional<TileShape> SearchTile(const ReuseSearch& search);
-
-TileShape SmallestTile(const IterationSpace& space);
+// Of equal objectives the first found. ResourceExhausted with the smallest tile's bytes if nothing
+// fits.
+absl::StatusOr<TileShape> SearchTile(const ReuseSearch& search);
 
 }  // namespace berth

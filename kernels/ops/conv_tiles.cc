@@ -4,6 +4,7 @@
 
 #include "base/checked_math.h"
 #include "kernels/ops/convolution.h"
+#include "kernels/ops/moved_bytes.h"
 #include "kernels/reuse_search.h"
 #include "kernels/tail.h"
 
@@ -61,25 +62,31 @@ Extents OutputBoxExtent(const ConvProblem& p, const TileShape& t) {
   return extent;
 }
 
+// Commands that write different parts of one tile, each with its accumulator.
+int64_t CommandsPerTile(const ConvProblem& p, const TileShape& t) {
+  int64_t commands = t[kConvBatch] * t[kConvDepth] *
+                     (p.conv.depthwise() ? p.conv.group_outputs() : t[kConvGroup]);
+  for (int axis = 1; axis < 3; ++axis) {
+    if (p.conv.transposed) {
+      commands *= std::min(p.conv.axis3(axis).stride, t[kConvDepth + static_cast<size_t>(axis)]);
+    }
+  }
+  return commands;
+}
+
 TileCost CostOf(const ConvProblem& p, const TileShape& t) {
   TileCost cost;
   cost.scratchpad_bytes = InputTileBytes(p, t) + WeightTileBytes(p, t) + OutputTileBytes(p, t) +
                           BiasBytes(p, t) + TailBytes(p.call, OutputBoxExtent(p, t));
-  cost.accumulator_bytes = OutputPixels(t) * p.OutputChannels(t) * 4;
+  cost.accumulator_bytes =
+      OutputPixels(t) * p.OutputChannels(t) * 4 + CommandsPerTile(p, t) * kAccumulatorPadBytes;
   return cost;
-}
-
-// Bytes that a transfer in runs of `run_bytes` really moves: DRAM works in bursts.
-int64_t MovedBytes(int64_t bytes, int64_t run_bytes) {
-  constexpr int64_t kBurstBytes = 64;
-  if (run_bytes >= 16 * kBurstBytes || run_bytes == 0) return bytes;
-  return bytes / run_bytes * AlignUp(run_bytes + kBurstBytes / 2, kBurstBytes);
 }
 
 struct ConvTraffic {
   int64_t weights_outer_bytes = 0;  // weights stay, the image is read for every channel tile
   int64_t image_outer_bytes = 0;    // the image stays, weights are read for every image tile
-  int64_t commands = 0;
+  int64_t tiles = 0;
 };
 
 ConvTraffic TrafficOf(const ConvProblem& p, const TileShape& t) {
@@ -107,12 +114,9 @@ ConvTraffic TrafficOf(const ConvProblem& p, const TileShape& t) {
   traffic.weights_outer_bytes =
       image * out_tiles + weights * (in_tiles > 1 ? image_tiles : 1);
   traffic.image_outer_bytes = image * (in_tiles > 1 ? out_tiles : 1) + weights * weight_passes;
-  traffic.commands = image_tiles * group_tiles * out_tiles * in_tiles;
+  traffic.tiles = image_tiles * group_tiles * out_tiles * in_tiles;
   return traffic;
 }
-
-// Bytes that could have moved in the time that a tile's transfers take to start.
-constexpr int64_t kTileOverheadBytes = 1024;
 
 int64_t Objective(const ConvProblem& p, const TileShape& t) {
   const ConvTraffic traffic = TrafficOf(p, t);
@@ -122,7 +126,7 @@ int64_t Objective(const ConvProblem& p, const TileShape& t) {
   // Nothing runs beside the first load and the last store.
   const int64_t exposed = InputTileBytes(p, t) + WeightTileBytes(p, t) + OutputTileBytes(p, t);
   return std::min(traffic.weights_outer_bytes, traffic.image_outer_bytes) + output + exposed +
-         traffic.commands * kTileOverheadBytes;
+         traffic.tiles * kTileOverheadBytes;
 }
 
 // Output channels in whole columns of usual arrays; input channels so that the smallest tile fits
@@ -177,20 +181,11 @@ absl::StatusOr<TileShape> ChooseConvolutionTile(const OpCall& call,
   search.chain = {kConvBatch, kConvDepth, kConvHeight, kConvWidth};
   search.free = {kConvGroup, kConvOut, kConvIn};
   search.is_useful = [&](const TileShape& t) { return NormalizedConvolutionTile(p.conv, t) == t; };
-  search.fits = [&](const TileShape& t) {
-    const TileCost cost = CostOf(p, t);
-    return cost.scratchpad_bytes <= scratchpad_budget_bytes &&
-           cost.accumulator_bytes <= accumulator_budget_bytes;
-  };
+  search.cost = [&](const TileShape& t) { return CostOf(p, t); };
   search.objective = [&](const TileShape& t) { return Objective(p, t); };
-  const std::optional<TileShape> best = SearchTile(search);
-  if (best) return *best;
-  const TileCost least = CostOf(p, SmallestTile(search.space));
-  return ResourceExhausted(
-      "the smallest tile needs {} bytes of scratchpad and {} of accumulators, {} and {} are "
-      "available",
-      least.scratchpad_bytes, least.accumulator_bytes, scratchpad_budget_bytes,
-      accumulator_budget_bytes);
+  search.scratchpad_budget_bytes = scratchpad_budget_bytes;
+  search.accumulator_budget_bytes = accumulator_budget_bytes;
+  return SearchTile(search);
 }
 
 }  // namespace berth

@@ -11,6 +11,14 @@
 
 namespace berth {
 
+bool MatrixProduct::shares_b() const {
+  return std::all_of(b_batch.begin(), b_batch.end(), [](int64_t extent) { return extent == 1; });
+}
+
+bool IsMatrixDType(DType dtype) {
+  return dtype == DType::kFloat32 || dtype == DType::kFloat16 || dtype == DType::kBFloat16;
+}
+
 absl::StatusOr<MatrixProduct> ResolveMatMul(const OpCall& call) {
   BERTH_RETURN_IF_ERROR(CheckInputCount(call, 2, 3));
   BERTH_RETURN_IF_ERROR(CheckInput(call, 0, DTypeClass::kNumeric));
@@ -24,14 +32,14 @@ absl::StatusOr<MatrixProduct> ResolveMatMul(const OpCall& call) {
     return InvalidArgument("A {} or B {} is a scalar", a.shape.ToString(), b.shape.ToString());
   }
   MatrixProduct product;
-  product.a_is_vector = a.shape.rank() == 1;
-  product.b_is_vector = b.shape.rank() == 1;
-  product.trans_a = !product.a_is_vector && call.node->attributes.Int("transA", 0) != 0;
-  product.trans_b = !product.b_is_vector && call.node->attributes.Int("transB", 0) != 0;
+  product.a_rank = a.shape.rank();
+  product.b_rank = b.shape.rank();
+  product.trans_a = !product.a_is_vector() && call.node->attributes.Int("transA", 0) != 0;
+  product.trans_b = !product.b_is_vector() && call.node->attributes.Int("transB", 0) != 0;
   std::vector<int64_t> a_extents = a.shape.extents();
   std::vector<int64_t> b_extents = b.shape.extents();
-  if (product.a_is_vector) a_extents.insert(a_extents.begin(), 1);
-  if (product.b_is_vector) b_extents.push_back(1);
+  if (product.a_is_vector()) a_extents.insert(a_extents.begin(), 1);
+  if (product.b_is_vector()) b_extents.push_back(1);
   const size_t a_rank = a_extents.size();
   const size_t b_rank = b_extents.size();
   if (product.trans_a) std::swap(a_extents[a_rank - 1], a_extents[a_rank - 2]);
@@ -64,8 +72,8 @@ namespace {
 absl::StatusOr<std::vector<TensorType>> InferMatMul(const OpCall& call) {
   BERTH_ASSIGN_OR_RETURN(const MatrixProduct product, ResolveMatMul(call));
   std::vector<int64_t> extents = product.batch;
-  if (!product.a_is_vector) extents.push_back(product.rows);
-  if (!product.b_is_vector) extents.push_back(product.columns);
+  if (!product.a_is_vector()) extents.push_back(product.rows);
+  if (!product.b_is_vector()) extents.push_back(product.columns);
   BERTH_ASSIGN_OR_RETURN(Shape shape, Shape::Create(std::move(extents)));
   return std::vector<TensorType>{{call.input(0).dtype, std::move(shape)}};
 }
@@ -73,7 +81,11 @@ absl::StatusOr<std::vector<TensorType>> InferMatMul(const OpCall& call) {
 }  // namespace
 
 const OpDef& MatMulOp() {
-  static const OpDef op = {.kind = OpKind::kMatMul, .infer_types = InferMatMul};
+  static const OpDef op = {.kind = OpKind::kMatMul, .infer_types = InferMatMul,
+                           .iteration_space = MatMulSpace,
+                           .tile_cost = MatMulCost,
+                           .lower = LowerMatMul,
+                           .choose_tile = ChooseMatMulTile};
   return op;
 }
 

@@ -1,4 +1,4 @@
-// The product of matrices, resolved from a MatMul node.
+// The product of matrices, resolved from a MatMul node; its tile decisions and lowering.
 #pragma once
 
 #include "kernels/op_def.h"
@@ -10,10 +10,35 @@ namespace berth {
 struct MatrixProduct {
   std::vector<int64_t> batch, a_batch, b_batch;
   int64_t rows = 1, columns = 1, inner = 1;
-  bool a_is_vector = false, b_is_vector = false;
+  int a_rank = 2, b_rank = 2;             // of the operands
   bool trans_a = false, trans_b = false;  // the last two axes stand swapped in memory
+
+  bool a_is_vector() const { return a_rank == 1; }
+  bool b_is_vector() const { return b_rank == 1; }
+  size_t batch_rank() const { return batch.size(); }
+  // B is one matrix for the whole batch.
+  bool shares_b() const;
 };
 
 absl::StatusOr<MatrixProduct> ResolveMatMul(const OpCall& call);
+
+// Loops: the batch's axes, then rows, columns, inner.
+struct MatMulLoops {
+  size_t rows, columns, inner;
+  explicit MatMulLoops(const MatrixProduct& p)
+      : rows(p.batch_rank()), columns(p.batch_rank() + 1), inner(p.batch_rank() + 2) {}
+};
+IterationSpace MatMulSpace(const OpCall& call);
+TileCost MatMulCost(const OpCall& call, const TileShape& tile);
+absl::StatusOr<TileShape> ChooseMatMulTile(const OpCall& call, int64_t scratchpad_budget_bytes,
+                                           int64_t accumulator_budget_bytes);
+absl::Status LowerMatMul(const OpCall& call, const TileShape& tile, TileBuilder& builder);
+
+// B stays while the tiles move over rows, or A stays while they move over columns: whichever moves
+// fewer bytes.
+bool MatMulColumnsOuter(const OpCall& call, const TileShape& tile);
+
+// The matrix unit multiplies these; products of other dtypes are made by the vector unit.
+bool IsMatrixDType(DType dtype);
 
 }  // namespace berth

@@ -32,8 +32,11 @@ void MatrixStage::WriteOut(const TileView& out, std::array<int, 3> axes, const T
 }
 
 void MatrixStage::Finish(const Box& box, const TileView& tile) {
-  const TileView result = EmitTail(node_, absorbed_.ops, box, tile, builder_);
-  builder_.Store(node_.outputs[0], box, result);
+  builder_.Store(node_.outputs[0], box, EmitTail(node_, absorbed_.ops, box, tile, builder_));
+}
+
+void MatrixStage::FinishWhole(const Box& box, const TileView& tile) {
+  builder_.Store(node_.outputs[0], box, EmitTail(node_, 0, box, tile, builder_));
 }
 
 }  // namespace berth

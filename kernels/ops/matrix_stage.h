@@ -21,6 +21,8 @@ class MatrixStage {
 
   // The rest of the tail over the finished tile, and its store as `box` of output 0.
   void Finish(const Box& box, const TileView& tile);
+  // The same where no output stage took the activation over.
+  void FinishWhole(const Box& box, const TileView& tile);
 
  private:
   const Node& node_;

@@ -1,0 +1,148 @@
+// Tile decisions of matrix products.
+#include <algorithm>
+#include <numeric>
+
+#include "base/checked_math.h"
+#include "kernels/ops/matmul.h"
+#include "kernels/ops/moved_bytes.h"
+#include "kernels/reuse_search.h"
+#include "kernels/tail.h"
+
+namespace berth {
+namespace {
+
+struct MatMulProblem {
+  const OpCall& call;
+  MatrixProduct product;
+  MatMulLoops loops;
+  int64_t element_bytes;
+
+  explicit MatMulProblem(const OpCall& c)
+      : call(c),
+        product(*ResolveMatMul(c)),
+        loops(product),
+        element_bytes(DTypeBytes(c.output().dtype)) {}
+};
+
+// Elements of the batch part of an operand's tile.
+int64_t BatchTile(const TileShape& t, const std::vector<int64_t>& own) {
+  int64_t elements = 1;
+  for (size_t i = 0; i < own.size(); ++i) elements *= std::min(t[i], own[i]);
+  return elements;
+}
+
+int64_t ATileBytes(const MatMulProblem& p, const TileShape& t) {
+  return AlignUp(BatchTile(t, p.product.a_batch) * t[p.loops.rows] * t[p.loops.inner] *
+                     p.element_bytes, 64);
+}
+int64_t BTileBytes(const MatMulProblem& p, const TileShape& t) {
+  return AlignUp(BatchTile(t, p.product.b_batch) * t[p.loops.inner] * t[p.loops.columns] *
+                     p.element_bytes, 64);
+}
+int64_t OutputElements(const MatMulProblem& p, const TileShape& t) {
+  return BatchTile(t, p.product.batch) * t[p.loops.rows] * t[p.loops.columns];
+}
+
+Extents OutputBoxExtent(const MatMulProblem& p, const TileShape& t) {
+  Extents extent(t.begin(), t.begin() + static_cast<ptrdiff_t>(p.product.batch_rank()));
+  if (!p.product.a_is_vector()) extent.push_back(t[p.loops.rows]);
+  if (!p.product.b_is_vector()) extent.push_back(t[p.loops.columns]);
+  return extent;
+}
+
+TileCost CostOf(const MatMulProblem& p, const TileShape& t) {
+  TileCost cost;
+  cost.scratchpad_bytes = ATileBytes(p, t) + BTileBytes(p, t) +
+                          AlignUp(OutputElements(p, t) * p.element_bytes, 64) +
+                          TailBytes(p.call, OutputBoxExtent(p, t));
+  if (p.call.HasInput(2)) {
+    const int64_t widened = p.element_bytes == 4 ? 0 : 4;
+    cost.scratchpad_bytes += AlignUp(t[p.loops.columns] * p.element_bytes, 64) +
+                             AlignUp(t[p.loops.columns] * widened, 64);
+  }
+  if (IsMatrixDType(p.call.output().dtype)) {
+    // At most one accumulator, with its alignment, for each matrix of the batch.
+    cost.accumulator_bytes =
+        OutputElements(p, t) * 4 + BatchTile(t, p.product.batch) * kAccumulatorPadBytes;
+  } else {  // the products of one row, before they are summed
+    cost.scratchpad_bytes +=
+        AlignUp(t[p.loops.columns] * t[p.loops.inner] * p.element_bytes, 64);
+  }
+  return cost;
+}
+
+struct MatMulTraffic {
+  int64_t columns_outer_bytes = 0, rows_outer_bytes = 0, tiles = 0;
+};
+
+MatMulTraffic TrafficOf(const MatMulProblem& p, const TileShape& t) {
+  const MatrixProduct& m = p.product;
+  int64_t batch_tiles = 1;
+  for (size_t i = 0; i < m.batch_rank(); ++i) batch_tiles *= CeilDiv(m.batch[i], t[i]);
+  const int64_t row_tiles = CeilDiv(m.rows, t[p.loops.rows]);
+  const int64_t column_tiles = CeilDiv(m.columns, t[p.loops.columns]);
+  const int64_t inner_tiles = CeilDiv(m.inner, t[p.loops.inner]);
+  const int64_t a_run = m.trans_a ? t[p.loops.rows] : t[p.loops.inner];
+  const int64_t b_run = m.trans_b ? t[p.loops.inner] : t[p.loops.columns];
+  const bool a_whole = a_run == (m.trans_a ? m.rows : m.inner);
+  const bool b_whole = b_run == (m.trans_b ? m.inner : m.columns);
+  const int64_t a = MovedBytes(p.call.input(0).ByteCount(), a_whole ? 0 : a_run * p.element_bytes);
+  const int64_t b = MovedBytes(p.call.input(1).ByteCount(), b_whole ? 0 : b_run * p.element_bytes);
+  // A batch of B's has each matrix read by the row tiles of its own batch only.
+  const int64_t b_readers = m.shares_b() ? batch_tiles * row_tiles : row_tiles;
+  MatMulTraffic traffic;
+  traffic.columns_outer_bytes = a * column_tiles + b * (inner_tiles > 1 ? b_readers : 1);
+  traffic.rows_outer_bytes = a * (inner_tiles > 1 ? column_tiles : 1) +
+                             b * (inner_tiles > 1 || column_tiles > 1 ? b_readers : 1);
+  traffic.tiles = batch_tiles * row_tiles * column_tiles * inner_tiles;
+  return traffic;
+}
+
+int64_t Objective(const MatMulProblem& p, const TileShape& t) {
+  const MatMulTraffic traffic = TrafficOf(p, t);
+  const bool whole_rows = t[p.loops.columns] == p.product.columns;
+  const int64_t output = MovedBytes(p.call.output().ByteCount(),
+                                    whole_rows ? 0 : t[p.loops.columns] * p.element_bytes);
+  const int64_t exposed =
+      ATileBytes(p, t) + BTileBytes(p, t) + OutputElements(p, t) * p.element_bytes;
+  return std::min(traffic.columns_outer_bytes, traffic.rows_outer_bytes) + output + exposed +
+         traffic.tiles * kTileOverheadBytes;
+}
+
+}  // namespace
+
+IterationSpace MatMulSpace(const OpCall& call) {
+  const MatMulProblem p(call);
+  IterationSpace space;
+  for (int64_t extent : p.product.batch) space.push_back({"batch", extent, 1, 0});
+  space.push_back({"rows", p.product.rows, 1, 1});
+  const auto granule = [](int64_t extent) { return extent >= 16 ? int64_t{16} : extent; };
+  space.push_back({"columns", p.product.columns, granule(p.product.columns), 2});
+  space.push_back({"inner", p.product.inner, granule(p.product.inner), 3});
+  return space;
+}
+
+TileCost MatMulCost(const OpCall& call, const TileShape& tile) {
+  return CostOf(MatMulProblem(call), tile);
+}
+
+bool MatMulColumnsOuter(const OpCall& call, const TileShape& tile) {
+  const MatMulTraffic traffic = TrafficOf(MatMulProblem(call), tile);
+  return traffic.columns_outer_bytes < traffic.rows_outer_bytes;
+}
+
+absl::StatusOr<TileShape> ChooseMatMulTile(const OpCall& call, int64_t scratchpad_budget_bytes,
+                                           int64_t accumulator_budget_bytes) {
+  const MatMulProblem p(call);
+  ReuseSearch search;
+  search.space = MatMulSpace(call);
+  for (size_t i = 0; i <= p.loops.rows; ++i) search.chain.push_back(i);
+  search.free = {p.loops.columns, p.loops.inner};
+  search.cost = [&](const TileShape& t) { return CostOf(p, t); };
+  search.objective = [&](const TileShape& t) { return Objective(p, t); };
+  search.scratchpad_budget_bytes = scratchpad_budget_bytes;
+  search.accumulator_budget_bytes = accumulator_budget_bytes;
+  return SearchTile(search);
+}
+
+}  // namespace berth
