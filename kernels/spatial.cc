@@ -21,12 +21,12 @@ absl::StatusOr<AutoPad> ReadAutoPad(const Node& node) {
 }
 
 // Splits a total pad; the odd one goes to the end for SAME_UPPER.
-void SplitPad(int64_t total, bool odd_at_end, WindowAxis& axis) {
+void SplitPad(int64_t total, bool odd_at_end, AxisWindow& axis) {
   axis.pad_begin = odd_at_end ? total / 2 : total - total / 2;
   axis.pad_end = total - axis.pad_begin;
 }
 
-absl::StatusOr<WindowAxes> ReadWindow(const Node& node, const Shape& input,
+absl::StatusOr<AxisWindows> ReadWindow(const Node& node, const Shape& input,
                                       absl::Span<const int64_t> kernel) {
   BERTH_RETURN_IF_ERROR(CheckSpatialRank(input));
   const int rank = input.rank() - 2;
@@ -37,7 +37,7 @@ absl::StatusOr<WindowAxes> ReadWindow(const Node& node, const Shape& input,
   BERTH_ASSIGN_OR_RETURN(const auto strides, SpatialInts(node, "strides", rank, 1, 1));
   BERTH_ASSIGN_OR_RETURN(const auto dilations, SpatialInts(node, "dilations", rank, 1, 1));
   BERTH_ASSIGN_OR_RETURN(const auto pads, SpatialInts(node, "pads", 2 * rank, 0, 0));
-  WindowAxes axes(static_cast<size_t>(rank));
+  AxisWindows axes(static_cast<size_t>(rank));
   for (int i = 0; i < rank; ++i) {
     const size_t s = static_cast<size_t>(i);
     if (kernel[s] < 1 || kernel[s] > kMaxWindowInt) {
@@ -55,7 +55,7 @@ absl::StatusOr<WindowAxes> ReadWindow(const Node& node, const Shape& input,
 }
 
 // Output extent for the pads that stand in `axis`.
-int64_t WindowCount(const WindowAxis& axis, bool ceil_mode) {
+int64_t WindowCount(const AxisWindow& axis, bool ceil_mode) {
   const int64_t span = axis.input + axis.pad_begin + axis.pad_end - axis.effective_kernel();
   if (span < 0) return 0;
   if (!ceil_mode) return span / axis.stride + 1;
@@ -104,12 +104,12 @@ absl::StatusOr<std::vector<int64_t>> SpatialInts(const Node& node, std::string_v
   return values;
 }
 
-absl::StatusOr<WindowAxes> ResolveWindow(const Node& node, const Shape& input,
+absl::StatusOr<AxisWindows> ResolveWindow(const Node& node, const Shape& input,
                                          absl::Span<const int64_t> kernel) {
-  BERTH_ASSIGN_OR_RETURN(WindowAxes axes, ReadWindow(node, input, kernel));
+  BERTH_ASSIGN_OR_RETURN(AxisWindows axes, ReadWindow(node, input, kernel));
   BERTH_ASSIGN_OR_RETURN(const AutoPad auto_pad, ReadAutoPad(node));
   const bool ceil_mode = node.attributes.Int("ceil_mode", 0) != 0;
-  for (WindowAxis& axis : axes) {
+  for (AxisWindow& axis : axes) {
     if (auto_pad == AutoPad::kValid) axis.pad_begin = axis.pad_end = 0;
     if (auto_pad == AutoPad::kSameUpper || auto_pad == AutoPad::kSameLower) {
       axis.output = CeilDiv(axis.input, axis.stride);
@@ -127,9 +127,9 @@ absl::StatusOr<WindowAxes> ResolveWindow(const Node& node, const Shape& input,
   return axes;
 }
 
-absl::StatusOr<WindowAxes> ResolveTransposedWindow(const Node& node, const Shape& input,
+absl::StatusOr<AxisWindows> ResolveTransposedWindow(const Node& node, const Shape& input,
                                                    absl::Span<const int64_t> kernel) {
-  BERTH_ASSIGN_OR_RETURN(WindowAxes axes, ReadWindow(node, input, kernel));
+  BERTH_ASSIGN_OR_RETURN(AxisWindows axes, ReadWindow(node, input, kernel));
   BERTH_ASSIGN_OR_RETURN(const AutoPad auto_pad, ReadAutoPad(node));
   const int rank = static_cast<int>(axes.size());
   BERTH_ASSIGN_OR_RETURN(const auto extra, SpatialInts(node, "output_padding", rank, 0, 0));
@@ -141,7 +141,7 @@ absl::StatusOr<WindowAxes> ResolveTransposedWindow(const Node& node, const Shape
     return InvalidArgument("output_shape has {} values, {} are needed", wanted.size(), rank);
   }
   for (size_t i = 0; i < axes.size(); ++i) {
-    WindowAxis& axis = axes[i];
+    AxisWindow& axis = axes[i];
     const int64_t full = axis.stride * (axis.input - 1) + extra[i] + axis.effective_kernel();
     const bool same = auto_pad == AutoPad::kSameUpper || auto_pad == AutoPad::kSameLower;
     if (auto_pad == AutoPad::kValid) axis.pad_begin = axis.pad_end = 0;
@@ -160,12 +160,12 @@ absl::StatusOr<WindowAxes> ResolveTransposedWindow(const Node& node, const Shape
   return axes;
 }
 
-absl::StatusOr<WindowAxes> ResolvePoolWindow(const OpCall& call) {
+absl::StatusOr<AxisWindows> ResolvePoolWindow(const OpCall& call) {
   const Node& node = *call.node;
   const std::vector<int64_t> kernel = node.attributes.Ints("kernel_shape");
   if (kernel.empty()) return InvalidArgument("kernel_shape is missing");
-  BERTH_ASSIGN_OR_RETURN(const WindowAxes axes, ResolveWindow(node, call.input(0).shape, kernel));
-  for (const WindowAxis& axis : axes) {
+  BERTH_ASSIGN_OR_RETURN(const AxisWindows axes, ResolveWindow(node, call.input(0).shape, kernel));
+  for (const AxisWindow& axis : axes) {
     if (axis.pad_begin >= axis.effective_kernel() || axis.pad_end >= axis.effective_kernel()) {
       return InvalidArgument("pads {}+{} are not smaller than the kernel of {}", axis.pad_begin,
                              axis.pad_end, axis.effective_kernel());

@@ -11,7 +11,7 @@
 
 namespace berth {
 
-struct WindowAxis {
+struct AxisWindow {
   int64_t input = 1;
   int64_t kernel = 1;
   int64_t stride = 1;
@@ -22,7 +22,7 @@ struct WindowAxis {
 
   int64_t effective_kernel() const { return (kernel - 1) * dilation + 1; }
 };
-using WindowAxes = absl::InlinedVector<WindowAxis, 3>;
+using AxisWindows = absl::InlinedVector<AxisWindow, 3>;
 
 // Positions of the axes of an activation tensor of `rank`.
 constexpr int ChannelAxis(DataLayout layout, int rank) {
@@ -37,16 +37,16 @@ Shape ActivationShape(DataLayout layout, int64_t batch, absl::Span<const int64_t
 
 // Reads strides, dilations, pads, auto_pad (and ceil_mode) of the node for an input of this shape
 // and computes the outputs. `kernel` has one extent for each spatial axis.
-absl::StatusOr<WindowAxes> ResolveWindow(const Node& node, const Shape& input,
+absl::StatusOr<AxisWindows> ResolveWindow(const Node& node, const Shape& input,
                                          absl::Span<const int64_t> kernel);
 
 // The same for a transposed convolution: output_padding, output_shape; `input` is the op's input
 // and `pad_*` are those of the forward convolution that it transposes.
-absl::StatusOr<WindowAxes> ResolveTransposedWindow(const Node& node, const Shape& input,
+absl::StatusOr<AxisWindows> ResolveTransposedWindow(const Node& node, const Shape& input,
                                                    absl::Span<const int64_t> kernel);
 
 // The kernel extents of a pool, from its attribute.
-absl::StatusOr<WindowAxes> ResolvePoolWindow(const OpCall& call);
+absl::StatusOr<AxisWindows> ResolvePoolWindow(const OpCall& call);
 
 // Error unless `shape` has batch, channel and 1 to 3 spatial axes.
 absl::Status CheckSpatialRank(const Shape& shape);

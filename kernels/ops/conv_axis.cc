@@ -9,7 +9,7 @@ namespace berth {
 namespace {
 
 // The phase of the outputs o = outputs.begin + first, + first + stride, ...
-AxisPhase TransposedPhase(const WindowAxis& axis, AxisRange outputs, int64_t first) {
+AxisPhase TransposedPhase(const AxisWindow& axis, IndexRange outputs, int64_t first) {
   AxisPhase phase;
   phase.out_first = first;
   phase.out_step = axis.stride;
@@ -32,7 +32,7 @@ AxisPhase TransposedPhase(const WindowAxis& axis, AxisRange outputs, int64_t fir
 
 }  // namespace
 
-std::vector<AxisPhase> PhasesOf(const WindowAxis& axis, bool transposed, AxisRange outputs) {
+std::vector<AxisPhase> PhasesOf(const AxisWindow& axis, bool transposed, IndexRange outputs) {
   if (!transposed) {
     return {{.out_count = outputs.count,
              .taps = axis.kernel,
@@ -47,7 +47,7 @@ std::vector<AxisPhase> PhasesOf(const WindowAxis& axis, bool transposed, AxisRan
   return phases;
 }
 
-AxisRange SamplesOf(const WindowAxis& axis, bool transposed, AxisRange outputs) {
+IndexRange SamplesOf(const AxisWindow& axis, bool transposed, IndexRange outputs) {
   int64_t begin = axis.input, end = 0;
   for (const AxisPhase& phase : PhasesOf(axis, transposed, outputs)) {
     if (phase.taps == 0) continue;
@@ -60,14 +60,14 @@ AxisRange SamplesOf(const WindowAxis& axis, bool transposed, AxisRange outputs) 
   return {begin, end - begin};
 }
 
-int64_t MostSamples(const WindowAxis& axis, bool transposed, int64_t count) {
+int64_t MostSamples(const AxisWindow& axis, bool transposed, int64_t count) {
   const int64_t reach = transposed
                             ? (count - 1 + axis.effective_kernel() - 1) / axis.stride + 1
                             : (count - 1) * axis.stride + axis.effective_kernel();
   return std::clamp<int64_t>(reach, 1, std::max<int64_t>(axis.input, 1));
 }
 
-int64_t SamplesOfAllTiles(const WindowAxis& axis, bool transposed, int64_t count) {
+int64_t SamplesOfAllTiles(const AxisWindow& axis, bool transposed, int64_t count) {
   int64_t total = 0;
   for (int64_t begin = 0; begin < axis.output; begin += count) {
     total += SamplesOf(axis, transposed, {begin, std::min(count, axis.output - begin)}).count;

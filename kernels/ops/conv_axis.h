@@ -12,11 +12,11 @@
 
 namespace berth {
 
-struct AxisRange {
+struct IndexRange {
   int64_t begin = 0;
   int64_t count = 0;
   int64_t end() const { return begin + count; }
-  friend bool operator==(const AxisRange&, const AxisRange&) = default;
+  friend bool operator==(const IndexRange&, const IndexRange&) = default;
 };
 
 // Outputs out_first + j * out_step of a range; output j reads through tap tap_first + t * tap_step
@@ -27,16 +27,16 @@ struct AxisPhase {
   int64_t first_sample = 0, stride = 1, dilation = 1;
 };
 
-std::vector<AxisPhase> PhasesOf(const WindowAxis& axis, bool transposed, AxisRange outputs);
+std::vector<AxisPhase> PhasesOf(const AxisWindow& axis, bool transposed, IndexRange outputs);
 
 // The samples that the outputs read, inside the input; at least one sample, so that there is always
 // something to load.
-AxisRange SamplesOf(const WindowAxis& axis, bool transposed, AxisRange outputs);
+IndexRange SamplesOf(const AxisWindow& axis, bool transposed, IndexRange outputs);
 
 // Most samples that any `count` consecutive outputs read.
-int64_t MostSamples(const WindowAxis& axis, bool transposed, int64_t count);
+int64_t MostSamples(const AxisWindow& axis, bool transposed, int64_t count);
 
 // Samples loaded for all ranges of `count` outputs, overlaps counted again.
-int64_t SamplesOfAllTiles(const WindowAxis& axis, bool transposed, int64_t count);
+int64_t SamplesOfAllTiles(const AxisWindow& axis, bool transposed, int64_t count);
 
 }  // namespace berth

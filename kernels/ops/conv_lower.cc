@@ -14,10 +14,10 @@ enum ImageAxis : size_t { kN, kD, kH, kW, kC };
 enum KernelAxis : size_t { kKernelD, kKernelH, kKernelW, kWeightIn, kWeightOut };
 
 struct ConvTile {
-  AxisRange batch;
-  AxisRange space[3];  // outputs along depth, height, width
-  AxisRange group;
-  AxisRange out;       // channels inside a group, where group.count is 1
+  IndexRange batch;
+  IndexRange space[3];  // outputs along depth, height, width
+  IndexRange group;
+  IndexRange out;       // channels inside a group, where group.count is 1
 };
 
 // A view of the axes that the node lacks inserted at `position`, one sample each.
@@ -35,7 +35,7 @@ TileView Stepped(TileView view, size_t axis, int64_t first, int64_t step, int64_
   view.extent[axis] = count;
   return view;
 }
-TileView Part(TileView view, size_t axis, AxisRange range) {
+TileView Part(TileView view, size_t axis, IndexRange range) {
   return Stepped(std::move(view), axis, range.begin, 1, range.count);
 }
 
@@ -71,13 +71,13 @@ class ConvEmitter {
   template <typename Body>
   void ForEach(int64_t extent, int64_t step, Body&& body) {
     for (int64_t begin = 0; begin < extent; begin += step) {
-      body(AxisRange{begin, std::min(step, extent - begin)});
+      body(IndexRange{begin, std::min(step, extent - begin)});
     }
   }
   template <typename Body>
   void ForEachChannelTile(Body&& body) {
-    ForEach(conv_.groups, tile_[kConvGroup], [&](AxisRange group) {
-      ForEach(conv_.group_outputs(), tile_[kConvOut], [&](AxisRange out) {
+    ForEach(conv_.groups, tile_[kConvGroup], [&](IndexRange group) {
+      ForEach(conv_.group_outputs(), tile_[kConvOut], [&](IndexRange out) {
         ConvTile tile;
         tile.group = group;
         tile.out = out;
@@ -87,14 +87,14 @@ class ConvEmitter {
   }
   template <typename Body>
   void ForEachImageTile(ConvTile& tile, Body&& body) {
-    const auto each = [&](int axis, AxisRange& range, auto&& inner) {
+    const auto each = [&](int axis, IndexRange& range, auto&& inner) {
       ForEach(conv_.axis3(axis).output, tile_[kConvDepth + static_cast<size_t>(axis)],
-              [&](AxisRange part) {
+              [&](IndexRange part) {
                 range = part;
                 inner();
               });
     };
-    ForEach(conv_.batch, tile_[kConvBatch], [&](AxisRange batch) {
+    ForEach(conv_.batch, tile_[kConvBatch], [&](IndexRange batch) {
       tile.batch = batch;
       each(0, tile.space[0], [&] {
         each(1, tile.space[1], [&] { each(2, tile.space[2], [&] { body(); }); });
@@ -103,18 +103,18 @@ class ConvEmitter {
   }
 
   // Channels of all groups of the tile, from ranges inside a group.
-  static AxisRange Channels(AxisRange group, AxisRange inside, int64_t per_group) {
+  static IndexRange Channels(IndexRange group, IndexRange inside, int64_t per_group) {
     return {group.begin * per_group + inside.begin,
             (group.count - 1) * per_group + inside.count};
   }
 
-  AxisRange SamplesAlong(const ConvTile& tile, int axis) const {
+  IndexRange SamplesAlong(const ConvTile& tile, int axis) const {
     return SamplesOf(conv_.axis3(axis), conv_.transposed, tile.space[axis]);
   }
 
-  Box ImageBox(AxisRange batch, const AxisRange (&space)[3], AxisRange channels) const {
+  Box ImageBox(IndexRange batch, const IndexRange (&space)[3], IndexRange channels) const {
     Box box;
-    const auto push = [&](AxisRange range) {
+    const auto push = [&](IndexRange range) {
       box.begin.push_back(range.begin);
       box.extent.push_back(range.count);
     };
@@ -124,25 +124,25 @@ class ConvEmitter {
     return box;
   }
 
-  TileView LoadImage(const ConvTile& tile, AxisRange in) {
-    const AxisRange space[3] = {SamplesAlong(tile, 0), SamplesAlong(tile, 1),
+  TileView LoadImage(const ConvTile& tile, IndexRange in) {
+    const IndexRange space[3] = {SamplesAlong(tile, 0), SamplesAlong(tile, 1),
                                 SamplesAlong(tile, 2)};
     const Box box =
         ImageBox(tile.batch, space, Channels(tile.group, in, conv_.group_inputs()));
     return WithMissingAxes(builder_.LoadHeld(node_.inputs[0], box, "input"), kD, missing_);
   }
 
-  TileView LoadWeights(const ConvTile& tile, AxisRange in) {
+  TileView LoadWeights(const ConvTile& tile, IndexRange in) {
     Box box;
-    for (const WindowAxis& axis : conv_.axes) {
+    for (const AxisWindow& axis : conv_.axes) {
       box.begin.push_back(0);
       box.extent.push_back(axis.kernel);
     }
-    const AxisRange in_channels =
+    const IndexRange in_channels =
         conv_.transposed ? Channels(tile.group, in, conv_.group_inputs()) : in;
-    const AxisRange out_channels =
+    const IndexRange out_channels =
         conv_.transposed ? tile.out : Channels(tile.group, tile.out, conv_.group_outputs());
-    for (AxisRange range : {in_channels, out_channels}) {
+    for (IndexRange range : {in_channels, out_channels}) {
       box.begin.push_back(range.begin);
       box.extent.push_back(range.count);
     }
@@ -151,9 +151,9 @@ class ConvEmitter {
 
   // Tiles of input channels in turn, forth and back, so that the last operands of one output tile
   // are the first of the next.
-  std::vector<AxisRange> InputTiles() {
-    std::vector<AxisRange> tiles;
-    ForEach(conv_.group_inputs(), tile_[kConvIn], [&](AxisRange in) { tiles.push_back(in); });
+  std::vector<IndexRange> InputTiles() {
+    std::vector<IndexRange> tiles;
+    ForEach(conv_.group_inputs(), tile_[kConvIn], [&](IndexRange in) { tiles.push_back(in); });
     if (backwards_) std::reverse(tiles.begin(), tiles.end());
     backwards_ = !backwards_;
     return tiles;
@@ -199,7 +199,7 @@ class ConvEmitter {
     const std::vector<Part3> parts = PartsOf(tile);
     const TileView out = builder_.OutputTile(node_.outputs[0], dtype_, box, "output");
     const TileView output = WithMissingAxes(out, kD, missing_);
-    const std::vector<AxisRange> inputs = InputTiles();
+    const std::vector<IndexRange> inputs = InputTiles();
     for (size_t i = 0; i < inputs.size(); ++i) {
       const bool is_last = i + 1 == inputs.size();
       const TileView image = LoadImage(tile, inputs[i]);
@@ -220,7 +220,7 @@ class ConvEmitter {
                 const TileView& weights, const TileView& bias, const TileView& output,
                 bool is_first, bool is_last) {
     const AxisPhase& plane = part.phase[0];
-    const AxisRange planes = SamplesAlong(tile, 0);
+    const IndexRange planes = SamplesAlong(tile, 0);
     std::vector<std::pair<int64_t, int64_t>> meetings;  // kernel plane, input plane of the tile
     for (int64_t t = 0; t < plane.taps; ++t) {
       const int64_t sample = plane.first_sample + t * plane.dilation;
@@ -257,10 +257,10 @@ class ConvEmitter {
                int32_t& input) {
     const size_t i = static_cast<size_t>(axis);
     const AxisPhase& phase = part.phase[i];
-    const AxisRange loaded = SamplesAlong(tile, axis);
+    const IndexRange loaded = SamplesAlong(tile, axis);
     const int64_t first = std::max(phase.first_sample, loaded.begin);
     int64_t padding = first - phase.first_sample;
-    AxisRange present = {first - loaded.begin, loaded.end() - first};
+    IndexRange present = {first - loaded.begin, loaded.end() - first};
     if (is_void || phase.taps == 0 || present.count < 1) {  // every tap falls before the input
       padding = phase.out_count * phase.stride + std::max<int64_t>(phase.taps, 1) * phase.dilation;
       present = {0, 1};

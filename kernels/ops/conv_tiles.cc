@@ -22,7 +22,7 @@ struct ConvProblem {
 
   ConvProblem(const OpCall& c, Convolution resolved)
       : call(c), conv(std::move(resolved)), element_bytes(DTypeBytes(c.output().dtype)) {
-    for (const WindowAxis& axis : conv.axes) taps *= axis.kernel;
+    for (const AxisWindow& axis : conv.axes) taps *= axis.kernel;
   }
   int64_t InputChannels(const TileShape& t) const { return t[kConvGroup] * t[kConvIn]; }
   int64_t OutputChannels(const TileShape& t) const { return t[kConvGroup] * t[kConvOut]; }

@@ -75,7 +75,7 @@ absl::StatusOr<Convolution> ReadChannels(const OpCall& call, bool transposed) {
   return conv;
 }
 
-using Resolver = absl::StatusOr<WindowAxes> (*)(const Node&, const Shape&,
+using Resolver = absl::StatusOr<AxisWindows> (*)(const Node&, const Shape&,
                                                 absl::Span<const int64_t>);
 
 absl::StatusOr<Convolution> Resolve(const OpCall& call, bool transposed, Resolver resolver) {
@@ -104,7 +104,7 @@ Convolution ResolveConvolution(const OpCall& call) {
 
 std::vector<TensorType> ConvolutionType(const OpCall& call, const Convolution& conv) {
   absl::InlinedVector<int64_t, 3> spatial;
-  for (const WindowAxis& axis : conv.axes) spatial.push_back(axis.output);
+  for (const AxisWindow& axis : conv.axes) spatial.push_back(axis.output);
   return {{call.input(0).dtype,
            ActivationShape(call.node->layout, conv.batch, spatial, conv.output_channels)}};
 }

@@ -14,16 +14,16 @@ struct Convolution {
   int64_t input_channels = 0;
   int64_t output_channels = 0;
   int64_t groups = 1;
-  WindowAxes axes;  // as many as the node has
+  AxisWindows axes;  // as many as the node has
   bool transposed = false;
 
   int64_t group_inputs() const { return input_channels / groups; }
   int64_t group_outputs() const { return output_channels / groups; }
   bool depthwise() const { return groups > 1 && group_inputs() == 1; }
   // Depth, height and width; axes that the node lacks are of extent 1.
-  WindowAxis axis3(int i) const {
+  AxisWindow axis3(int i) const {
     const int missing = 3 - static_cast<int>(axes.size());
-    return i < missing ? WindowAxis{} : axes[static_cast<size_t>(i - missing)];
+    return i < missing ? AxisWindow{} : axes[static_cast<size_t>(i - missing)];
   }
 };
 

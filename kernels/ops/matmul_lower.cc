@@ -9,8 +9,8 @@ namespace berth {
 namespace {
 
 struct MatMulTile {
-  std::vector<AxisRange> batch;
-  AxisRange rows, columns;
+  std::vector<IndexRange> batch;
+  IndexRange rows, columns;
 };
 
 // A part of a tile that one command computes: `batch` matrices of `rows` rows. The views have the
@@ -52,7 +52,7 @@ class MatMulEmitter {
 
  private:
   template <typename Body>
-  void ForEach(int64_t extent, int64_t step, AxisRange& range, Body&& body) {
+  void ForEach(int64_t extent, int64_t step, IndexRange& range, Body&& body) {
     for (int64_t begin = 0; begin < extent; begin += step) {
       range = {begin, std::min(step, extent - begin)};
       body();
@@ -75,21 +75,21 @@ class MatMulEmitter {
 
   // A tile of operand A (rows x inner) or B (inner x columns) with all batch axes, broadcast ones
   // of stride 0.
-  TileView LoadOperand(int input, const MatMulTile& tile, AxisRange first, AxisRange second) {
+  TileView LoadOperand(int input, const MatMulTile& tile, IndexRange first, IndexRange second) {
     const bool is_a = input == 0;
     const std::vector<int64_t>& own = is_a ? product_.a_batch : product_.b_batch;
     const int rank = is_a ? product_.a_rank : product_.b_rank;
     const bool swapped = is_a ? product_.trans_a : product_.trans_b;
     const size_t batch_rank = product_.batch_rank();
     Box box;
-    const auto push = [&](AxisRange range) {
+    const auto push = [&](IndexRange range) {
       box.begin.push_back(range.begin);
       box.extent.push_back(range.count);
     };
     // A vector has only the inner axis; leading axes may be missing.
     const size_t leading = rank < 2 ? 0 : static_cast<size_t>(rank) - 2;
     for (size_t axis = batch_rank - leading; axis < batch_rank; ++axis) {
-      push(own[axis] == 1 ? AxisRange{0, 1} : tile.batch[axis]);
+      push(own[axis] == 1 ? IndexRange{0, 1} : tile.batch[axis]);
     }
     if (rank == 1) {
       push(is_a ? second : first);
@@ -115,7 +115,7 @@ class MatMulEmitter {
 
   TileView WithBatch(TileView view, const MatMulTile& tile) const {
     Extents target;
-    for (AxisRange range : tile.batch) target.push_back(range.count);
+    for (IndexRange range : tile.batch) target.push_back(range.count);
     target.push_back(view.extent[view.extent.size() - 2]);
     target.push_back(view.extent.back());
     return view.BroadcastTo(target);
@@ -123,11 +123,11 @@ class MatMulEmitter {
 
   Box OutputBox(const MatMulTile& tile) const {
     Box box;
-    const auto push = [&](AxisRange range) {
+    const auto push = [&](IndexRange range) {
       box.begin.push_back(range.begin);
       box.extent.push_back(range.count);
     };
-    for (AxisRange range : tile.batch) push(range);
+    for (IndexRange range : tile.batch) push(range);
     if (!product_.a_is_vector()) push(tile.rows);
     if (!product_.b_is_vector()) push(tile.columns);
     return box;
@@ -229,9 +229,9 @@ class MatMulEmitter {
     }
   }
 
-  std::vector<AxisRange> InnerTiles() {
-    std::vector<AxisRange> tiles;
-    AxisRange range;
+  std::vector<IndexRange> InnerTiles() {
+    std::vector<IndexRange> tiles;
+    IndexRange range;
     ForEach(product_.inner, tile_[loops_.inner], range, [&] { tiles.push_back(range); });
     if (backwards_) std::reverse(tiles.begin(), tiles.end());
     backwards_ = !backwards_;  // the last operands of a tile are the first of the next
@@ -239,7 +239,7 @@ class MatMulEmitter {
   }
 
   void EmitMatrix(const MatMulTile& tile, const TileView& out) {
-    const std::vector<AxisRange> inner = InnerTiles();
+    const std::vector<IndexRange> inner = InnerTiles();
     const TileView bias = stage_.LoadBias(tile.columns);
     std::vector<TileView> accumulators;
     for (size_t k = 0; k < inner.size(); ++k) {
@@ -273,7 +273,7 @@ class MatMulEmitter {
 
   // Row by row: the products over [columns, inner], then their sums.
   void EmitVector(const MatMulTile& tile, const TileView& out) {
-    const std::vector<AxisRange> inner = InnerTiles();
+    const std::vector<IndexRange> inner = InnerTiles();
     for (size_t k = 0; k < inner.size(); ++k) {
       const TileView a = LoadOperand(0, tile, tile.rows, inner[k]);
       const TileView b = LoadOperand(1, tile, inner[k], tile.columns);

@@ -8,7 +8,7 @@ MatrixStage::MatrixStage(const OpCall& call, TileBuilder& builder)
       absorbed_(AbsorbActivation(builder.graph(), *call.node)),
       builder_(builder) {}
 
-TileView MatrixStage::LoadBias(AxisRange channels) {
+TileView MatrixStage::LoadBias(IndexRange channels) {
   if (!has_bias_) return {};
   const Box box{{channels.begin}, {channels.count}};
   const TileView bias = builder_.LoadHeld(node_.inputs[2], box, "bias");

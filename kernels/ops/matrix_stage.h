@@ -12,7 +12,7 @@ class MatrixStage {
   MatrixStage(const OpCall& call, TileBuilder& builder);
 
   // The bias of these output channels in the accumulators' dtype; rank 0 where there is none.
-  TileView LoadBias(AxisRange channels);
+  TileView LoadBias(IndexRange channels);
 
   // Makes the command write `out` (whose axes `axes` are its first three loops) with bias and
   // activation.
@@ -29,7 +29,7 @@ class MatrixStage {
   const bool has_bias_;
   const AbsorbedTail absorbed_;
   TileBuilder& builder_;
-  AxisRange wide_channels_;  // of the widened bias
+  IndexRange wide_channels_;  // of the widened bias
   TileView wide_bias_;
 };
 

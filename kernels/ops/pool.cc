@@ -9,10 +9,10 @@
 namespace berth {
 namespace {
 
-std::vector<TensorType> PooledType(const OpCall& call, const WindowAxes& axes) {
+std::vector<TensorType> PooledType(const OpCall& call, const AxisWindows& axes) {
   const TensorType& x = call.input(0);
   absl::InlinedVector<int64_t, 3> spatial;
-  for (const WindowAxis& axis : axes) spatial.push_back(axis.output);
+  for (const AxisWindow& axis : axes) spatial.push_back(axis.output);
   const int64_t channels = x.shape[ChannelAxis(call.node->layout, x.shape.rank())];
   return {{x.dtype, ActivationShape(call.node->layout, x.shape[0], spatial, channels)}};
 }
@@ -27,7 +27,7 @@ absl::StatusOr<std::vector<TensorType>> InferMaxPool(const OpCall& call) {
   if (!IsFloat(dtype) && dtype != DType::kInt8 && dtype != DType::kUInt8) {
     return InvalidArgument("dtype {} is not float, int8 or uint8", DTypeName(dtype));
   }
-  BERTH_ASSIGN_OR_RETURN(const WindowAxes axes, ResolvePoolWindow(call));
+  BERTH_ASSIGN_OR_RETURN(const AxisWindows axes, ResolvePoolWindow(call));
   std::vector<TensorType> types = PooledType(call, axes);
   types.resize(call.node->outputs.size());
   return types;
@@ -36,7 +36,7 @@ absl::StatusOr<std::vector<TensorType>> InferMaxPool(const OpCall& call) {
 absl::StatusOr<std::vector<TensorType>> InferAveragePool(const OpCall& call) {
   BERTH_RETURN_IF_ERROR(CheckInputCount(call, 1, 1));
   BERTH_RETURN_IF_ERROR(CheckInput(call, 0, DTypeClass::kFloat));
-  BERTH_ASSIGN_OR_RETURN(const WindowAxes axes, ResolvePoolWindow(call));
+  BERTH_ASSIGN_OR_RETURN(const AxisWindows axes, ResolvePoolWindow(call));
   return PooledType(call, axes);
 }
 

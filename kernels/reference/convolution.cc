@@ -60,7 +60,7 @@ double ConvolveAt(const Convolution& conv, const Operands& o, int64_t n, int64_t
   ForEachPoint(o.kernel, [&](const int64_t (&tap)[3]) {
     int64_t sample[3];
     for (int i = 0; i < 3; ++i) {
-      const WindowAxis axis = conv.axis3(i);
+      const AxisWindow axis = conv.axis3(i);
       sample[i] = position[i] * axis.stride - axis.pad_begin + tap[i] * axis.dilation;
       if (sample[i] < 0 || sample[i] >= o.in.space_extent[i]) return;
     }
@@ -80,7 +80,7 @@ void ScatterFrom(const Convolution& conv, const Operands& o, int64_t n, int64_t 
   ForEachPoint(o.kernel, [&](const int64_t (&tap)[3]) {
     int64_t position[3];
     for (int i = 0; i < 3; ++i) {
-      const WindowAxis axis = conv.axis3(i);
+      const AxisWindow axis = conv.axis3(i);
       position[i] = sample[i] * axis.stride - axis.pad_begin + tap[i] * axis.dilation;
       if (position[i] < 0 || position[i] >= o.out.space_extent[i]) return;
     }

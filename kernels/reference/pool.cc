@@ -15,9 +15,9 @@ struct WindowSum {
   int64_t inside_padded = 0;  // samples of the input and its pads
 };
 
-using Axes3 = std::array<WindowAxis, 3>;
+using Axes3 = std::array<AxisWindow, 3>;
 
-Axes3 ToAxes3(const WindowAxes& axes) {
+Axes3 ToAxes3(const AxisWindows& axes) {
   Axes3 result;
   for (size_t i = 0; i < axes.size(); ++i) result[3 - axes.size() + i] = axes[i];
   return result;
@@ -31,7 +31,7 @@ WindowSum SumWindow(const Axes3& axes, const ImageIndex& in, const std::vector<d
     int64_t sample[3];
     bool inside = true, inside_padded = true;
     for (int i = 0; i < 3; ++i) {
-      const WindowAxis& axis = axes[static_cast<size_t>(i)];
+      const AxisWindow& axis = axes[static_cast<size_t>(i)];
       sample[i] = position[i] * axis.stride - axis.pad_begin + tap[i] * axis.dilation;
       inside = inside && sample[i] >= 0 && sample[i] < axis.input;
       inside_padded = inside_padded && sample[i] < axis.input + axis.pad_end;
@@ -47,7 +47,7 @@ WindowSum SumWindow(const Axes3& axes, const ImageIndex& in, const std::vector<d
 }
 
 template <typename Finish>
-void Pool(const OpCall& call, const WindowAxes& window, const ConstTensorView& input,
+void Pool(const OpCall& call, const AxisWindows& window, const ConstTensorView& input,
           const TensorView& output, Finish&& finish) {
   const Axes3 axes = ToAxes3(window);
   const DataLayout layout = call.node->layout;
@@ -66,8 +66,8 @@ void Pool(const OpCall& call, const WindowAxes& window, const ConstTensorView& i
   FromDoubles(y, output);
 }
 
-WindowAxes WholeWindow(const OpCall& call) {
-  WindowAxes axes;
+AxisWindows WholeWindow(const OpCall& call) {
+  AxisWindows axes;
   const Shape& shape = call.input(0).shape;
   for (int i = 0; i < shape.rank() - 2; ++i) {
     const int64_t extent = shape[SpatialAxis(call.node->layout, i)];
@@ -85,14 +85,14 @@ double Maximum(const WindowSum& window) { return window.maximum; }
 
 absl::Status MaxPoolReference(const OpCall& call, absl::Span<const ConstTensorView> inputs,
                               absl::Span<const TensorView> outputs) {
-  BERTH_ASSIGN_OR_RETURN(const WindowAxes axes, ResolvePoolWindow(call));
+  BERTH_ASSIGN_OR_RETURN(const AxisWindows axes, ResolvePoolWindow(call));
   Pool(call, axes, inputs[0], outputs[0], Maximum);
   return absl::OkStatus();
 }
 
 absl::Status AveragePoolReference(const OpCall& call, absl::Span<const ConstTensorView> inputs,
                                   absl::Span<const TensorView> outputs) {
-  BERTH_ASSIGN_OR_RETURN(const WindowAxes axes, ResolvePoolWindow(call));
+  BERTH_ASSIGN_OR_RETURN(const AxisWindows axes, ResolvePoolWindow(call));
   const bool include_pad = call.node->attributes.Int("count_include_pad", 0) != 0;
   Pool(call, axes, inputs[0], outputs[0], [&](const WindowSum& window) {
     return include_pad ? window.sum / static_cast<double>(window.inside_padded) : Average(window);

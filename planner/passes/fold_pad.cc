@@ -104,7 +104,7 @@ class PadFolder {
     return true;
   }
 
-  absl::StatusOr<WindowAxes> WindowOf(const Node& window) const {
+  absl::StatusOr<AxisWindows> WindowOf(const Node& window) const {
     const NodeCall call(graph_, window);
     const Shape& input = graph_.at(window.inputs[0]).type.shape;
     switch (window.kind) {
@@ -120,14 +120,14 @@ class PadFolder {
   }
 
   bool FillIsHarmless(const SpatialPads& pads, const Node& pad, const Node& window,
-                      const WindowAxes& axes) const {
+                      const AxisWindows& axes) const {
     const bool zero = pads.fill_pattern == 0;
     const bool ceils = window.attributes.Int("ceil_mode", 0) != 0;
     switch (window.kind) {
       case OpKind::kConv: return zero;
       case OpKind::kAveragePool: {
         const bool counts = window.attributes.Int("count_include_pad", 0) != 0;
-        const bool own_pads = std::any_of(axes.begin(), axes.end(), [](const WindowAxis& axis) {
+        const bool own_pads = std::any_of(axes.begin(), axes.end(), [](const AxisWindow& axis) {
           return axis.pad_begin != 0 || axis.pad_end != 0;
         });
         return zero && !ceils && (counts || !own_pads);
