@@ -1,3 +1,7 @@
+# Third-party headers that nearly every file includes.
+set(BERTH_COMMON_HEADERS <string> <vector> <fmt/format.h> <absl/status/statusor.h>
+  <absl/types/span.h> <absl/container/flat_hash_map.h>)
+
 # berth_library(name SOURCES ... DEPS ...): a static library berth_<name>, alias berth::<name>.
 function(berth_library name)
   cmake_parse_arguments(ARG "" "" "SOURCES;DEPS" ${ARGN})
@@ -9,6 +13,9 @@ function(berth_library name)
   add_library(berth_${name} STATIC ${ARG_SOURCES})
   add_library(berth::${name} ALIAS berth_${name})
   target_link_libraries(berth_${name} PUBLIC berth_options ${ARG_DEPS})
+  if(BERTH_PRECOMPILE)
+    target_precompile_headers(berth_${name} PRIVATE ${BERTH_COMMON_HEADERS})
+  endif()
 endfunction()
 
 # Everything that carries the label `unit`: what the sanitizers build.
@@ -36,5 +43,12 @@ function(berth_unit_tests folder)
     get_filename_component(stem ${source} NAME_WE)
     berth_test(${folder}_${stem} SOURCES ${source} DEPS ${ARG_DEPS} LABELS unit)
     add_dependencies(unit_tests ${folder}_${stem})
+    if(BERTH_PRECOMPILE AND precompiled_by)
+      target_precompile_headers(${folder}_${stem} REUSE_FROM ${precompiled_by})
+    elseif(BERTH_PRECOMPILE)
+      set(precompiled_by ${folder}_${stem})
+      target_precompile_headers(${precompiled_by} PRIVATE ${BERTH_COMMON_HEADERS}
+        <gmock/gmock.h> <gtest/gtest.h>)
+    endif()
   endforeach()
 endfunction()
