@@ -49,6 +49,7 @@ absl::StatusOr<BundleContents> CompileModel(const std::string& path,
   const auto begin = std::chrono::steady_clock::now();
   ImportOptions import;
   import.input_shapes = options.input_shapes;
+  import.shapes_by_position = options.shapes_by_position;
   import.constant_inputs = options.constant_inputs;
   BERTH_ASSIGN_OR_RETURN(Graph graph, ImportOnnx(path, import));
   if (options.dump) Dump(options, "import", DumpGraph(graph));

@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <string>
+#include <vector>
 
 #include "base/status.h"
 #include "kernels/graph.h"
@@ -18,6 +19,8 @@ struct CompileOptions {
   NpuConfig config;
   // Pins the shape of an input by name ("--shape x=1x3x224x224").
   std::map<std::string, Shape> input_shapes;
+  // The same by position among the inputs, for those that are not named above.
+  std::vector<Shape> shapes_by_position;
   // Binds an input as a constant (it is then no input of the bundle).
   std::map<std::string, Tensor> constant_inputs;
   // Folds constants; null folds only what needs no arithmetic.

@@ -8,6 +8,7 @@
 
 #include <map>
 #include <string>
+#include <vector>
 
 #include "kernels/graph.h"
 
@@ -17,6 +18,8 @@ struct ImportOptions {
   // Fixes the shape of an input by name; a dimension that the model fixes must agree. Other inputs
   // that share a named dimension follow.
   std::map<std::string, Shape> input_shapes;
+  // The same by position among the inputs, for those that are not named above.
+  std::vector<Shape> shapes_by_position;
   // Makes an input a constant: the graph has it no more.
   std::map<std::string, Tensor> constant_inputs;
 };

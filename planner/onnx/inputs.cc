@@ -121,10 +121,14 @@ absl::Status CheckAgainstDeclared(const Value& value, const TensorType& type) {
 
 absl::Status ResolveInputs(const ImportOptions& options, Graph& graph) {
   Symbols symbols;
-  for (const ValueId id : graph.inputs) {
-    const auto pinned = options.input_shapes.find(graph.at(id).name);
-    if (pinned == options.input_shapes.end()) continue;
-    BERTH_RETURN_IF_ERROR(Pin(pinned->second, graph.at(id), symbols));
+  for (size_t i = 0; i < graph.inputs.size(); ++i) {
+    Value& value = graph.at(graph.inputs[i]);
+    const auto pinned = options.input_shapes.find(value.name);
+    if (pinned != options.input_shapes.end()) {
+      BERTH_RETURN_IF_ERROR(Pin(pinned->second, value, symbols));
+    } else if (i < options.shapes_by_position.size()) {
+      BERTH_RETURN_IF_ERROR(Pin(options.shapes_by_position[i], value, symbols));
+    }
   }
   std::string free;
   for (const ValueId id : graph.inputs) {

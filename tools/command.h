@@ -1,0 +1,19 @@
+// The subcommands of `berth`. Each adds its flags to the application and, when it is the one called,
+// leaves what to do in `action`.
+#pragma once
+
+#include <functional>
+
+#include <CLI/CLI.hpp>
+
+#include "base/status.h"
+
+namespace berth {
+
+using CommandAction = std::function<absl::Status()>;
+
+void AddCompileCommand(CLI::App& app, CommandAction& action);
+void AddRunCommand(CLI::App& app, CommandAction& action);
+void AddCheckCommand(CLI::App& app, CommandAction& action);
+
+}  // namespace berth

@@ -1,0 +1,71 @@
+#include "tools/compile_flags.h"
+
+#include <charconv>
+
+#include "kernels/reference/reference.h"
+
+namespace berth {
+
+void AddCompileFlags(CLI::App& command, CompileFlags& flags) {
+  command.add_option("--target", flags.target, "Machine: a preset (see `berth targets`) or a .json file")
+      ->capture_default_str();
+  command.add_option("--shape", flags.shapes, "Shape of an input: name=1x3x224x224 (repeatable)");
+  command.add_option("--dump", flags.dump_stages,
+                     "Print a stage's text: import, graph, order, pool, tiles, program");
+  command.add_flag("--no-double-buffer", flags.no_double_buffer,
+                   "The same tiles through one buffer each");
+  command.add_option("--pool-budget", flags.pool_budget_bytes, "Highest pool in bytes")
+      ->check(CLI::PositiveNumber);
+}
+
+absl::StatusOr<Shape> ParseShape(std::string_view text) {
+  if (text == "scalar") return Shape{};
+  std::vector<int64_t> extents;
+  const char* at = text.data();
+  const char* const end = text.data() + text.size();
+  while (true) {
+    int64_t extent = 0;
+    const auto [next, error] = std::from_chars(at, end, extent);
+    if (error != std::errc() || extent < 0) {
+      return InvalidArgument("shape '{}': expected sizes such as 1x3x224x224", text);
+    }
+    extents.push_back(extent);
+    if (next == end) break;
+    if (*next != 'x' && *next != ',') {
+      return InvalidArgument("shape '{}': expected sizes such as 1x3x224x224", text);
+    }
+    at = next + 1;
+  }
+  return Shape::Create(std::move(extents));
+}
+
+absl::StatusOr<std::pair<std::string, std::string>> SplitAssignment(const std::string& text,
+                                                                    std::string_view flag) {
+  const size_t equals = text.rfind('=');
+  if (equals == std::string::npos || equals == 0) {
+    return InvalidArgument("{} '{}': expected name=value", flag, text);
+  }
+  return std::pair(text.substr(0, equals), text.substr(equals + 1));
+}
+
+absl::StatusOr<CompileOptions> ToCompileOptions(const CompileFlags& flags) {
+  CompileOptions options;
+  BERTH_ASSIGN_OR_RETURN(options.config, LoadTarget(flags.target));
+  for (const std::string& text : flags.shapes) {
+    BERTH_ASSIGN_OR_RETURN(const auto assignment, SplitAssignment(text, "--shape"));
+    BERTH_ASSIGN_OR_RETURN(options.input_shapes[assignment.first], ParseShape(assignment.second));
+  }
+  options.evaluator = EvaluateNode;
+  options.double_buffer = !flags.no_double_buffer;
+  options.pool_budget_bytes = flags.pool_budget_bytes;
+  if (!flags.dump_stages.empty()) {
+    options.dump = [stages = flags.dump_stages](std::string_view stage, const std::string& text) {
+      for (const std::string& wanted : stages) {
+        if (wanted == stage) fmt::print("--- {}\n{}", stage, text);
+      }
+    };
+  }
+  return options;
+}
+
+}  // namespace berth

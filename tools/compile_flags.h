@@ -1,0 +1,32 @@
+// Flags that say what to compile for, shared by every subcommand that compiles.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "planner/compile.h"
+#include "tools/command.h"
+
+namespace berth {
+
+struct CompileFlags {
+  std::string target = "mobile";
+  std::vector<std::string> shapes;  // name=1x3x224x224
+  std::vector<std::string> dump_stages;
+  bool no_double_buffer = false;
+  int64_t pool_budget_bytes = 0;
+};
+
+void AddCompileFlags(CLI::App& command, CompileFlags& flags);
+
+// Loads the target, parses the shapes, links the reference kernels in as the evaluator.
+absl::StatusOr<CompileOptions> ToCompileOptions(const CompileFlags& flags);
+
+// "1x3x224x224" (or with commas); "scalar" for rank 0.
+absl::StatusOr<Shape> ParseShape(std::string_view text);
+
+// "key=value".
+absl::StatusOr<std::pair<std::string, std::string>> SplitAssignment(const std::string& text,
+                                                                    std::string_view flag);
+
+}  // namespace berth

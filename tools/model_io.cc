@@ -1,0 +1,136 @@
+#include "tools/model_io.h"
+
+#include <charconv>
+#include <cmath>
+#include <filesystem>
+#include <limits>
+#include <random>
+
+#include "tools/compile_flags.h"
+#include "tools/npy.h"
+
+namespace berth {
+namespace {
+
+absl::StatusOr<size_t> FindInput(const std::vector<TensorInfo>& infos, const std::string& key) {
+  for (size_t i = 0; i < infos.size(); ++i) {
+    if (infos[i].name == key) return i;
+  }
+  size_t position = infos.size();
+  const auto [end, error] = std::from_chars(key.data(), key.data() + key.size(), position);
+  if (error == std::errc() && end == key.data() + key.size() && position < infos.size()) {
+    return position;
+  }
+  std::string names;
+  for (const TensorInfo& info : infos) names += fmt::format(" '{}'", info.name);
+  return InvalidArgument("--input '{}': no such input; the model has{}", key, names);
+}
+
+}  // namespace
+
+Tensor RandomTensor(const TensorType& type, uint64_t seed) {
+  Tensor tensor(type);
+  std::mt19937_64 random(seed);
+  VisitDType(type.dtype, [&]<typename T>() {
+    for (T& value : tensor.Values<T>()) {
+      const uint64_t bits = random();
+      if constexpr (std::is_same_v<T, bool>) {
+        value = bits & 1;
+      } else if constexpr (std::is_integral_v<T>) {
+        value = static_cast<T>(bits % 10);
+      } else {
+        value = static_cast<T>(static_cast<float>(bits >> 40) * 0x1p-23f - 1.0f);
+      }
+    }
+  });
+  return tensor;
+}
+
+absl::StatusOr<std::vector<Tensor>> MakeInputs(const std::vector<TensorInfo>& infos,
+                                               const std::vector<std::string>& assignments,
+                                               uint64_t seed) {
+  std::vector<std::string> files(infos.size());
+  for (const std::string& text : assignments) {
+    BERTH_ASSIGN_OR_RETURN(const auto assignment, SplitAssignment(text, "--input"));
+    BERTH_ASSIGN_OR_RETURN(const size_t index, FindInput(infos, assignment.first));
+    files[index] = assignment.second;
+  }
+  std::vector<Tensor> inputs;
+  for (size_t i = 0; i < infos.size(); ++i) {
+    if (files[i].empty()) {
+      inputs.push_back(RandomTensor(infos[i].type, seed + i));
+      continue;
+    }
+    BERTH_ASSIGN_OR_RETURN(Tensor tensor, ReadNpy(files[i]));
+    if (tensor.type() != infos[i].type) {
+      return InvalidArgument("input {} ('{}'): '{}' holds {}, {} expected", i, infos[i].name,
+                             files[i], tensor.type().ToString(), infos[i].type.ToString());
+    }
+    inputs.push_back(std::move(tensor));
+  }
+  return inputs;
+}
+
+std::vector<Tensor> MakeOutputs(const std::vector<TensorInfo>& infos) {
+  std::vector<Tensor> outputs;
+  for (const TensorInfo& info : infos) outputs.emplace_back(info.type);
+  return outputs;
+}
+
+absl::Status WriteOutputs(const std::string& directory, const std::vector<Tensor>& outputs) {
+  std::error_code error;
+  std::filesystem::create_directories(directory, error);
+  if (error) return FailedPrecondition("cannot create '{}': {}", directory, error.message());
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    BERTH_RETURN_IF_ERROR(
+        WriteNpy(fmt::format("{}/output_{}.npy", directory, i), outputs[i].view()));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Difference> Compare(const ConstTensorView& actual,
+                                   const ConstTensorView& expected) {
+  if (actual.type != expected.type) {
+    return InvalidArgument("{} where {} is expected", actual.type.ToString(),
+                           expected.type.ToString());
+  }
+  Difference difference;
+  double largest = 0;
+  VisitDType(expected.type.dtype, [&]<typename T>() {
+    const auto as_double = [](T value) {
+      if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat>) {
+        return static_cast<double>(static_cast<float>(value));
+      } else {
+        return static_cast<double>(value);
+      }
+    };
+    const absl::Span<const T> a = actual.Values<T>(), e = expected.Values<T>();
+    for (size_t i = 0; i < e.size(); ++i) {
+      const double x = as_double(a[i]), y = as_double(e[i]);
+      if (std::isfinite(y)) largest = std::max(largest, std::abs(y));
+      if (x == y || (std::isnan(x) && std::isnan(y))) continue;
+      double error = std::abs(x - y);
+      if (std::isnan(error)) error = std::numeric_limits<double>::infinity();
+      if (error > difference.max_abs_error) {
+        difference.max_abs_error = error;
+        difference.worst_index = static_cast<int64_t>(i);
+      }
+    }
+  });
+  difference.max_rel_error = difference.max_abs_error / (largest > 0 ? largest : 1.0);
+  return difference;
+}
+
+std::vector<ConstTensorView> Views(const std::vector<Tensor>& tensors) {
+  std::vector<ConstTensorView> views;
+  for (const Tensor& tensor : tensors) views.push_back(tensor.view());
+  return views;
+}
+
+std::vector<TensorView> MutableViews(std::vector<Tensor>& tensors) {
+  std::vector<TensorView> views;
+  for (Tensor& tensor : tensors) views.push_back(tensor.view());
+  return views;
+}
+
+}  // namespace berth

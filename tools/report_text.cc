@@ -1,0 +1,133 @@
+#include "tools/report_text.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace berth {
+namespace {
+
+constexpr int kOpsShown = 12;
+
+const MemoryPlan* FindMemory(const BundleContents& info, std::string_view name) {
+  for (const MemoryPlan& plan : info.memories) {
+    if (plan.memory == name) return &plan;
+  }
+  return nullptr;
+}
+
+double Ratio(int64_t value, int64_t bound) {
+  return bound > 0 ? static_cast<double>(value) / static_cast<double>(bound) : 0.0;
+}
+
+std::string MemoryLine(const MemoryPlan& plan) {
+  std::string line = fmt::format("  {:<12} {:>12} bytes  lower bound {:>12}  ({:.3f} x, {})",
+                                 plan.memory, plan.height_bytes, plan.lower_bound_bytes,
+                                 plan.lower_bound_bytes == 0 ? 1.0 : Ratio(plan.height_bytes, plan.lower_bound_bytes),
+                                 PlanStatusName(plan.status));
+  if (plan.capacity_bytes > 0) line += fmt::format(" of {}", plan.capacity_bytes);
+  return line + fmt::format(", {} buffers\n", plan.buffer_count);
+}
+
+std::string EngineLine(const EngineReport& engine, int64_t makespan_cycles) {
+  const auto percent = [&](int64_t cycles) { return 100.0 * Ratio(cycles, makespan_cycles); };
+  std::string line =
+      fmt::format("  {:<8} busy {:5.1f} %  idle {:5.1f} %", EngineName(engine.engine),
+                  percent(engine.busy_cycles), percent(engine.idle_cycles));
+  for (int cause = 1; cause < kStallCauseCount; ++cause) {
+    const int64_t cycles = engine.stall_cycles[static_cast<size_t>(cause)];
+    if (cycles == 0) continue;
+    line += fmt::format("  {} {:.1f} %", StallCauseName(static_cast<StallCause>(cause)),
+                        percent(cycles));
+  }
+  return line + "\n";
+}
+
+std::string OpTable(const SimReport& report, const BundleContents& info) {
+  std::vector<size_t> order(std::min(report.ops.size(), info.ops.size()));
+  std::iota(order.begin(), order.end(), size_t{0});
+  const auto busy = [&](size_t op) {
+    const OpReport& r = report.ops[op];
+    return r.matrix_busy_cycles + r.vector_busy_cycles + r.host_busy_cycles;
+  };
+  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return busy(a) > busy(b); });
+  std::string text = fmt::format("  {:<32} {:<24} {:>12} {:>12} {:>12} {:>12}\n", "op", "kind",
+                                 "matrix cyc", "vector cyc", "DRAM bytes", "at least");
+  for (size_t i = 0; i < order.size() && i < kOpsShown; ++i) {
+    const OpInfo& op = info.ops[order[i]];
+    const OpReport& r = report.ops[order[i]];
+    text += fmt::format("  {:<32.32} {:<24.24} {:>12} {:>12} {:>12} {:>12}\n", op.name, op.kind,
+                        r.matrix_busy_cycles, r.vector_busy_cycles,
+                        r.dram_read_bytes + r.dram_write_bytes, op.min_dram_bytes);
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string_view PlanStatusName(PlanStatus status) {
+  switch (status) {
+    case PlanStatus::kFeasible: return "feasible";
+    case PlanStatus::kOptimal: return "optimal";
+    case PlanStatus::kInfeasible: return "infeasible";
+    case PlanStatus::kTimeout: return "timeout";
+  }
+  return "unknown";
+}
+
+void AddPlanJson(const BundleContents& info, nlohmann::ordered_json& json) {
+  json["model"] = info.model_name;
+  json["target"] = info.config.name;
+  if (const MemoryPlan* pool = FindMemory(info, "pool")) {
+    json["pool_bytes"] = pool->height_bytes;
+    json["pool_lower_bound_bytes"] = pool->lower_bound_bytes;
+    json["pool_status"] = PlanStatusName(pool->status);
+  }
+  for (const std::string_view name : {"scratchpad", "accumulator"}) {
+    const MemoryPlan* plan = FindMemory(info, name);
+    if (plan == nullptr) continue;
+    json[fmt::format("{}_peak_bytes", name)] = plan->height_bytes;
+    json[fmt::format("{}_lower_bound_bytes", name)] = plan->lower_bound_bytes;
+    json[fmt::format("{}_capacity_bytes", name)] = plan->capacity_bytes;
+  }
+  json["constants_bytes"] = info.constants.size();
+  json["cycles_lower_bound"] = info.cycles_lower_bound;
+  json["dram_bytes_lower_bound"] = info.dram_bytes_lower_bound;
+  json["compile_ms"] = info.compile_ms;
+}
+
+std::string PlanText(const BundleContents& info) {
+  std::string text = fmt::format("Plan of '{}' for '{}': {} ops, compiled in {:.0f} ms\n",
+                                 info.model_name, info.config.name, info.ops.size(),
+                                 info.compile_ms);
+  for (const MemoryPlan& plan : info.memories) text += MemoryLine(plan);
+  return text;
+}
+
+void AddReportJson(const SimReport& report, const BundleContents& info,
+                   nlohmann::ordered_json& json) {
+  json.update(nlohmann::ordered_json::parse(
+      ReportToJson(report, info.config.matrix.int8_macs_per_cycle)));
+  json["cycles_lower_bound"] = info.cycles_lower_bound;
+  json["dram_bytes_lower_bound"] = info.dram_bytes_lower_bound;
+}
+
+std::string ReportText(const SimReport& report, const BundleContents& info) {
+  const int64_t dram_bytes = report.dram_read_bytes + report.dram_write_bytes;
+  std::string text = fmt::format(
+      "Simulated on '{}': {} commands\n"
+      "  makespan   {:>12} cycles ({:.3f} ms)  lower bound {:>12} ({:.2f} x)\n"
+      "  DRAM       {:>12} bytes              lower bound {:>12} ({:.2f} x)\n"
+      "  MACs       {:>12}                    matrix unit used {:.1f} %\n",
+      info.config.name, report.command_count, report.makespan_cycles,
+      static_cast<double>(report.makespan_cycles) /
+          (static_cast<double>(info.config.clock_mhz) * 1000.0),
+      info.cycles_lower_bound, Ratio(report.makespan_cycles, info.cycles_lower_bound), dram_bytes,
+      info.dram_bytes_lower_bound, Ratio(dram_bytes, info.dram_bytes_lower_bound), report.macs,
+      100.0 * MatrixUtilization(report, info.config.matrix.int8_macs_per_cycle));
+  for (const EngineReport& engine : report.engines) {
+    text += EngineLine(engine, report.makespan_cycles);
+  }
+  return text + OpTable(report, info);
+}
+
+}  // namespace berth

@@ -1,0 +1,24 @@
+// Plans and simulations as text for people and as JSON for scripts.
+#pragma once
+
+#include <string>
+
+#include <nlohmann/json.hpp>
+
+#include "npu_sim/sim_report.h"
+#include "runtime/bundle/contents.h"
+
+namespace berth {
+
+// pool_bytes, pool_lower_bound_bytes, pool_status, scratchpad_peak_bytes, ..., cycles_lower_bound.
+void AddPlanJson(const BundleContents& info, nlohmann::ordered_json& json);
+std::string PlanText(const BundleContents& info);
+
+// makespan_cycles, engines.{name}.{busy,idle,stall.{cause}}_cycles, dram_read_bytes, ...
+void AddReportJson(const SimReport& report, const BundleContents& info,
+                   nlohmann::ordered_json& json);
+std::string ReportText(const SimReport& report, const BundleContents& info);
+
+std::string_view PlanStatusName(PlanStatus status);
+
+}  // namespace berth
