@@ -89,8 +89,7 @@ int64_t LargestRange(const AxisSegments& segments, int64_t axis_extent, int64_t 
 using Combination = absl::InlinedVector<AxisSegment, 6>;
 
 template <typename Visit>
-void ForEachCombination(const std::vector<AxisSegments>& axes, Combination& chosen,
-                        Visit&& visit) {
+void ForEachCombination(const std::vector<AxisSegments>& axes, Combination& chosen, Visit&& visit) {
   if (chosen.size() == axes.size()) return visit(static_cast<const Combination&>(chosen));
   for (const AxisSegment& segment : axes[chosen.size()]) {
     chosen.push_back(segment);
@@ -190,8 +189,8 @@ class MappedTile {
         const AxisSegment& segment = combination[axis];
         from.extent[axis] = segment.count;
         if (copied_[axis]) {
-          from.offset_bytes += (segment.source - SourceRange(segments_[axis]).begin) *
-                               source.stride_bytes[axis];
+          from.offset_bytes +=
+              (segment.source - SourceRange(segments_[axis]).begin) * source.stride_bytes[axis];
           from.stride_bytes[axis] *= segment.step;
         } else {
           from.offset_bytes += segment.begin * source.stride_bytes[axis];
@@ -225,8 +224,8 @@ TileCost AxisMapCost(const OpCall& call, const TileShape& tile, const AxisMap& m
   Extents loaded = extent;
   for (size_t axis = 0; axis < copied.size(); ++axis) {
     if (!copied[axis]) continue;
-    loaded[axis] = LargestRange(map.axes[axis], call.output().shape[static_cast<int>(axis)],
-                                extent[axis]);
+    loaded[axis] =
+        LargestRange(map.axes[axis], call.output().shape[static_cast<int>(axis)], extent[axis]);
   }
   cost.scratchpad_bytes += TileBytes(call.input(0).dtype, loaded);
   return cost;

@@ -6,8 +6,8 @@
 // output position belongs to no segment the element is the fill value.
 //
 // Lowering of a tile: outer axes are picked by DMA itself (strided boxes, one per combination of
-// segments); axes whose runs would be shorter than a DMA burst's worth, or that repeat elements, are
-// loaded whole and picked by the vector unit's copies inside the scratchpad.
+// segments); axes whose runs would be shorter than a DMA burst's worth, or that repeat elements,
+// are loaded whole and picked by the vector unit's copies inside the scratchpad.
 #pragma once
 
 #include <vector>

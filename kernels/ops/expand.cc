@@ -27,10 +27,8 @@ absl::Status ExpandExpand(const OpCall& call, GraphRewriter& rewrite) {
   const int missing = call.output().shape.rank() - input.rank();
   std::vector<int64_t> extents(static_cast<size_t>(missing), 1);
   extents.insert(extents.end(), input.begin(), input.end());
-  const ValueId same_rank =
-      ApplyReshape(rewrite, call.node->inputs[0], Shape(std::move(extents)));
-  rewrite.Apply(OpKind::kExpand,
-                {same_rank, rewrite.Int64s(call.output().shape.extents())}, {},
+  const ValueId same_rank = ApplyReshape(rewrite, call.node->inputs[0], Shape(std::move(extents)));
+  rewrite.Apply(OpKind::kExpand, {same_rank, rewrite.Int64s(call.output().shape.extents())}, {},
                 call.node->outputs[0]);
   return rewrite.status();
 }
@@ -91,8 +89,8 @@ absl::StatusOr<std::vector<TensorType>> TileTypes(const OpCall& call) {
   return std::vector<TensorType>{{call.input(0).dtype, std::move(shape)}};
 }
 
-// Repeats at most three axes in one Expand, whose rank is then at most seven: for each repeated axis
-// one loop over the copies and one over the axis with the unrepeated ones behind it.
+// Repeats at most three axes in one Expand, whose rank is then at most seven: for each repeated
+// axis one loop over the copies and one over the axis with the unrepeated ones behind it.
 absl::Status ExpandTile(const OpCall& call, GraphRewriter& rewrite) {
   BERTH_ASSIGN_OR_RETURN(const std::vector<int64_t> repeats, Repeats(call));
   const int rank = call.input(0).shape.rank();

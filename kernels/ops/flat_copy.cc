@@ -36,8 +36,8 @@ int64_t Granule(const TensorType& input, const TensorType& output) {
 }
 
 IterationSpace FlatSpace(const OpCall& call) {
-  return {{"element", call.output().shape.ElementCount(), Granule(call.input(0), call.output()),
-           0}};
+  return {
+      {"element", call.output().shape.ElementCount(), Granule(call.input(0), call.output()), 0}};
 }
 
 TileCost FlatCost(const OpCall& call, const TileShape& tile) {

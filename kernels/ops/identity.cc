@@ -27,8 +27,7 @@ absl::Status CheckInference(const OpCall& call) {
   if (mode.size() != 1) return InvalidArgument("training_mode has {} elements", mode.size());
   if (mode[0] == 0) return absl::OkStatus();
   if (call.HasInput(1) && call.Constant(1) != nullptr) {
-    BERTH_ASSIGN_OR_RETURN(const std::vector<float> ratio,
-                           ToFloatValues(call.Constant(1)->view()));
+    BERTH_ASSIGN_OR_RETURN(const std::vector<float> ratio, ToFloatValues(call.Constant(1)->view()));
     if (ratio.size() == 1 && ratio[0] == 0.0f) return absl::OkStatus();
   }
   return Unimplemented("training_mode = true");
@@ -43,8 +42,8 @@ absl::StatusOr<std::vector<TensorType>> DropoutTypes(const OpCall& call) {
   BERTH_RETURN_IF_ERROR(CheckInference(call));
   std::vector<TensorType> types{call.input(0)};
   if (call.node->outputs.size() > 1) {
-    types.push_back({call.node->opset < 10 ? call.input(0).dtype : DType::kBool,
-                     call.input(0).shape});
+    types.push_back(
+        {call.node->opset < 10 ? call.input(0).dtype : DType::kBool, call.input(0).shape});
   }
   return types;
 }

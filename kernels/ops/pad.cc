@@ -1,5 +1,5 @@
-// Pad. Pads are attribute "paddings" (opset 1) or "pads" (2), input 1 from opset 11; the value is an
-// attribute or input 2; axes are input 3 from opset 18. Negative pads crop.
+// Pad. Pads are attribute "paddings" (opset 1) or "pads" (2), input 1 from opset 11; the value is
+// an attribute or input 2; axes are input 3 from opset 18. Negative pads crop.
 #include <algorithm>
 #include <cstring>
 
@@ -114,7 +114,9 @@ AxisSegments SegmentsOf(const PadAxis& axis, PadMode mode) {
     AddSegment(segments, first, last, source, step, output);
   };
   switch (mode) {
-    case PadMode::kConstant: add(begin, end, low, 1); break;
+    case PadMode::kConstant:
+      add(begin, end, low, 1);
+      break;
     case PadMode::kEdge:
       add(0, begin, low, 0);
       add(begin, end, low, 1);

@@ -48,8 +48,7 @@ absl::StatusOr<std::vector<TensorType>> ReshapeTypes(const OpCall& call) {
   BERTH_ASSIGN_OR_RETURN(const OptionalInts target, AttributeOrOperand(call, "shape", 1, 5));
   if (!target.found) return InvalidArgument("the target shape is missing");
   const bool allow_zero = call.node->attributes.Int("allowzero", 0) != 0;
-  BERTH_ASSIGN_OR_RETURN(Shape shape,
-                         ResolveShape(call.input(0).shape, target.values, allow_zero));
+  BERTH_ASSIGN_OR_RETURN(Shape shape, ResolveShape(call.input(0).shape, target.values, allow_zero));
   return std::vector<TensorType>{{call.input(0).dtype, std::move(shape)}};
 }
 

@@ -48,8 +48,8 @@ absl::StatusOr<std::vector<TensorType>> SplitTypes(const OpCall& call) {
   BERTH_RETURN_IF_ERROR(CheckInput(call, 0, DTypeClass::kAny));
   if (call.node->outputs.empty()) return InvalidArgument("no outputs");
   const TensorType& input = call.input(0);
-  BERTH_ASSIGN_OR_RETURN(const int axis, NormalizeAxis(call.node->attributes.Int("axis", 0),
-                                                       input.shape.rank()));
+  BERTH_ASSIGN_OR_RETURN(const int axis,
+                         NormalizeAxis(call.node->attributes.Int("axis", 0), input.shape.rank()));
   BERTH_ASSIGN_OR_RETURN(const std::vector<int64_t> lengths, PartLengths(call, input.shape[axis]));
   std::vector<TensorType> types(lengths.size(), input);
   for (size_t i = 0; i < lengths.size(); ++i) types[i].shape[axis] = lengths[i];
