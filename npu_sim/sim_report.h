@@ -13,18 +13,24 @@ namespace berth {
 
 enum class StallCause : uint8_t {
   kNone = 0,
-  kDependencyDma = 1,     // waited for a DMA channel
+  kDependencyDma = 1,  // waited for a DMA channel
   kDependencyMatrix = 2,
   kDependencyVector = 3,
   kDependencyHost = 4,
-  kBankConflict = 5,      // operands of one command in one bank
-  kBandwidth = 6,         // DRAM busy with other channels
-  kLatency = 7,           // DRAM latency not hidden
+  kBankConflict = 5,  // operands of one command in one bank
+  kBandwidth = 6,     // DRAM busy with other channels
+  kLatency = 7,       // DRAM latency not hidden
 };
 inline constexpr int kStallCauseCount = 8;
 std::string_view StallCauseName(StallCause cause);  // "dependency_dma", ...
 
-struct CommandTiming;
+struct CommandTiming {
+  int64_t start_cycle =
+      0;  // the engine begins (waits satisfied, the command before out of its way)
+  int64_t finish_cycle = 0;                    // the semaphore is signalled
+  StallCause stall_cause = StallCause::kNone;  // why the engine stood still before it
+  int64_t stall_cycles = 0;
+};
 
 struct EngineReport {
   EngineId engine;
@@ -49,12 +55,21 @@ struct SimReport {
   int64_t dram_read_bytes = 0, dram_write_bytes = 0;
   int64_t scratchpad_read_bytes = 0, scratchpad_write_bytes = 0;
   int64_t macs = 0;
+  int64_t weighted_macs =
+      0;  // macs x rate divisor of their dtype: int8 macs of the same array time
   int64_t command_count = 0;
   int64_t energy_picojoules = 0;
   std::vector<CommandTiming> commands;  // only with TimingOptions::record_commands
 };
 
-// macs / (makespan * full array rate of the dtype used), 0..1.
-double MatrixUtilization(const SimReport& report, int64_t macs_per_cycle);
+// Share of the array's full rate (of each command's dtype) over the makespan, 0..1.
+double MatrixUtilization(const SimReport& report, int64_t int8_macs_per_cycle);
+
+// One JSON object, one line, keys in a fixed order:
+//   makespan_cycles, engines.{name}.{busy_cycles, idle_cycles, stall.{cause}_cycles,
+//   command_count}, dram_read_bytes, dram_write_bytes, scratchpad_read_bytes,
+//   scratchpad_write_bytes, macs, matrix_utilization, command_count, energy_picojoules
+// where a dot is a nested object and every cause is present.
+std::string ReportToJson(const SimReport& report, int64_t int8_macs_per_cycle);
 
 }  // namespace berth

@@ -12,13 +12,6 @@
 
 namespace berth {
 
-struct CommandTiming {
-  int64_t start_cycle = 0;   // the engine begins (waits satisfied)
-  int64_t finish_cycle = 0;  // the semaphore is signalled
-  StallCause stall_cause = StallCause::kNone;  // why the engine stood still before it
-  int64_t stall_cycles = 0;
-};
-
 struct TimingOptions {
   bool record_commands = false;  // fill SimReport::commands (memory linear in commands)
 };
@@ -30,7 +23,10 @@ absl::StatusOr<SimReport> SimulateTiming(const ProgramView& program, const NpuCo
 // Cycles of one command on its own engine, operands in place: compute, or scratchpad port and bank
 // limits, whichever is larger. For DMA: set-up plus the scratchpad side only.
 int64_t CommandCycles(const Command& command, const NpuConfig& config);
-// Multiply-accumulates of a matrix command; 0 otherwise.
+// The same without the scratchpad: what the unit itself takes (the array's own cycles).
+int64_t ComputeCycles(const Command& command, const NpuConfig& config);
+// Multiply-accumulates of a matrix command; 0 otherwise. Zeros that an upsampled input inserts are
+// skipped, padding is not.
 int64_t CommandMacs(const Command& command);
 
 }  // namespace berth

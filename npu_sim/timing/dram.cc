@@ -1,0 +1,114 @@
+#include "npu_sim/timing/dram.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "base/checked_math.h"
+
+namespace berth::timing {
+namespace {
+
+int64_t RunCount(const Access& a) { return a.extent[0] * a.extent[1] * a.extent[2] * a.extent[3]; }
+
+// value * numerator / denominator, rounded up, without overflow.
+int64_t Scale(int64_t value, int64_t numerator, int64_t denominator) {
+  const __int128 product = static_cast<__int128>(value) * numerator;
+  return static_cast<int64_t>((product + denominator - 1) / denominator);
+}
+
+}  // namespace
+
+// A run of r bytes that starts at phase p of a unit touches 1 + floor((p + r - 1) / unit) units.
+// The phases are p0 plus multiples of g = gcd(strides, unit); evenly spread, the floor averages to
+// (p0 + r - 1 - (p0 + r - 1) mod g) / unit with p0 taken modulo g.
+int64_t UnitsTouched(const Access& access, int64_t unit_bytes) {
+  const int64_t range_units =
+      (access.end_bytes() - 1) / unit_bytes - access.offset_bytes / unit_bytes + 1;
+  const int64_t runs = RunCount(access);
+  if (runs == 1) return range_units;
+  int64_t granule = unit_bytes;
+  for (int64_t stride : access.stride_bytes) granule = std::gcd(granule, stride);
+  const int64_t reach = access.offset_bytes % granule + access.run_bytes - 1;
+  if (granule == unit_bytes) return std::min(range_units, runs * (1 + reach / unit_bytes));
+  return std::min(range_units, runs + Scale(runs, reach - reach % granule, unit_bytes));
+}
+
+DramCost::DramCost(const NpuConfig& config) : config_(config.dram), clock_mhz_(config.clock_mhz) {
+  if (config_.model == DramModel::kFlat) return;
+  const DramTiming& t = config_.timing;
+  row_bytes_ = std::max<int64_t>(1, config_.page_bytes) * t.channels;
+  if (t.address_map == AddressMap::kRowColumnBankGroup) {
+    rows_per_set_ = t.bank_groups;  // neighbouring bursts lie in one row of each bank group
+    row_bytes_ *= t.bank_groups;
+  }
+  // Write to read: the write's data, then tWTR and the read's CL; the other way round is shorter.
+  turnaround_cycles_ = CyclesOfClocks(t.twtr_l + t.cl);
+}
+
+int64_t DramCost::CyclesOfClocks(int64_t clocks) const {
+  return Scale(clocks, config_.timing.clock_ps * clock_mhz_, 1'000'000);
+}
+
+int64_t DramCost::ServiceCycles(int64_t bursts, int64_t activations, int64_t banks,
+                                int64_t groups) const {
+  if (config_.model == DramModel::kFlat) {
+    return Scale(bursts * config_.burst_bytes, 1000, config_.peak_millibytes_per_cycle);
+  }
+  const DramTiming& t = config_.timing;
+  const int64_t channel_bursts = CeilDiv(bursts, t.channels);
+  const int64_t channel_rows = CeilDiv(activations, t.channels);
+  // Bursts of one bank group stand tCCD_L apart, unless the queue sees other groups' rows as well:
+  // it sees 1 + queue / (bursts per row) of them.
+  int64_t spacing = std::max(t.burst_beats / 2, t.tccd_s);
+  int64_t data_clocks = channel_bursts * spacing;
+  if (t.address_map == AddressMap::kRowBankGroupColumn) {
+    const int64_t visible =
+        std::min(groups * channel_bursts, channel_bursts + t.queue_bursts * channel_rows);
+    data_clocks = std::max(data_clocks, Scale(channel_bursts * t.tccd_l, channel_bursts, visible));
+  }
+  const int64_t activate_clocks = channel_rows * std::max(t.trrd_s, CeilDiv(t.tfaw, 4));
+  const int64_t bank_clocks = CeilDiv(channel_rows, banks) * (t.tras + t.trp);
+  const int64_t clocks =
+      std::max({data_clocks, activate_clocks, channel_rows > 1 ? bank_clocks : 0});
+  return CyclesOfClocks(Scale(clocks, t.trefi + t.trfc, t.trefi));
+}
+
+DramTransfer DramCost::Transfer(const Access& access, int64_t repeats) const {
+  DramTransfer transfer;
+  transfer.is_write = access.is_write;
+  transfer.bytes = access.total_bytes() * repeats;
+  transfer.bursts = UnitsTouched(access, config_.burst_bytes) * repeats;
+  if (config_.model == DramModel::kFlat) {
+    transfer.service_cycles = ServiceCycles(transfer.bursts, 0, 1, 1);
+    return transfer;
+  }
+  // Rows a whole number of row sets apart fall on every n-th bank only.
+  const DramTiming& t = config_.timing;
+  int64_t banks = t.bank_groups * t.banks_per_group, groups = t.bank_groups;
+  const int64_t pitch = access.stride_bytes[3];
+  if (access.extent[3] > 1 && pitch % row_bytes_ == 0) {
+    const int64_t step = pitch / row_bytes_;
+    banks = banks / rows_per_set_ / std::gcd(banks / rows_per_set_, step) * rows_per_set_;
+    groups = std::max<int64_t>(1, groups / std::gcd(groups, step));
+  }
+  const int64_t sets = UnitsTouched(access, row_bytes_) * repeats;
+  const int64_t rows = std::min(sets * rows_per_set_, transfer.bursts);
+  transfer.service_cycles = ServiceCycles(transfer.bursts, rows, banks, groups);
+  return transfer;
+}
+
+DramTransfer DramCost::ScatteredRows(const Access& row, int64_t rows) const {
+  DramTransfer transfer;
+  transfer.is_write = row.is_write;
+  transfer.bytes = row.total_bytes() * rows;
+  transfer.bursts = UnitsTouched(row, config_.burst_bytes) * rows;
+  const DramTiming& t = config_.timing;
+  const bool banked = config_.model == DramModel::kBanked;
+  const int64_t opened =
+      banked ? std::min(UnitsTouched(row, row_bytes_) * rows_per_set_ * rows, transfer.bursts) : 0;
+  transfer.service_cycles = ServiceCycles(
+      transfer.bursts, opened, banked ? t.bank_groups * t.banks_per_group : 1, t.bank_groups);
+  return transfer;
+}
+
+}  // namespace berth::timing

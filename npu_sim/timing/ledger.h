@@ -1,0 +1,59 @@
+// Where an engine's cycles went. Every cycle from 0 to the makespan gets exactly one account: busy,
+// a stall with its cause, or idle.
+//
+// Cycles are booked in order; what is already booked is never booked again, so that overlapping
+// phases of neighbouring commands (a skew under the next command's work) count once. The tail of a
+// command (array skew, the acknowledgement of a write) is booked only as far as the next command
+// leaves it.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "npu_sim/sim_report.h"
+
+namespace berth::timing {
+
+class Ledger {
+ public:
+  explicit Ledger(EngineReport* report) : report_(report) {}
+
+  // The next command begins at `cycle`; whatever is free before it was a wait for `cause`. Returns
+  // the cycles waited.
+  int64_t BeginCommand(int64_t cycle, StallCause cause) {
+    BookTail(cycle);
+    return Book(cycle, cause);
+  }
+  // Up to `cycle` the engine was busy (kNone) or stalled. Returns the cycles booked.
+  int64_t Book(int64_t cycle, StallCause cause) {
+    const int64_t cycles = std::max<int64_t>(0, cycle - booked_until_);
+    booked_until_ += cycles;
+    if (cause == StallCause::kNone) {
+      report_->busy_cycles += cycles;
+    } else {
+      report_->stall_cycles[static_cast<size_t>(cause)] += cycles;
+    }
+    return cycles;
+  }
+  void SetTail(int64_t end_cycle, StallCause cause) {
+    tail_end_ = end_cycle;
+    tail_cause_ = cause;
+  }
+  void Close(int64_t makespan) {
+    BookTail(makespan);
+    report_->idle_cycles = makespan - booked_until_;
+  }
+
+ private:
+  void BookTail(int64_t cycle) {
+    Book(std::min(cycle, tail_end_), tail_cause_);
+    tail_end_ = 0;
+  }
+
+  EngineReport* report_;
+  int64_t booked_until_ = 0;
+  int64_t tail_end_ = 0;
+  StallCause tail_cause_ = StallCause::kNone;
+};
+
+}  // namespace berth::timing
