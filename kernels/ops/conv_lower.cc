@@ -3,14 +3,14 @@
 #include <limits>
 
 #include "kernels/ops/convolution.h"
+#include "kernels/ops/image_view.h"
 #include "kernels/ops/matrix_stage.h"
 #include "kernels/tail.h"
 
 namespace berth {
 namespace {
 
-// Axes of activations and of weights as the emitter sees them, whatever the node's rank.
-enum ImageAxis : size_t { kN, kD, kH, kW, kC };
+// Axes of weights, whatever the node's rank.
 enum KernelAxis : size_t { kKernelD, kKernelH, kKernelW, kWeightIn, kWeightOut };
 
 struct ConvTile {
@@ -19,25 +19,6 @@ struct ConvTile {
   IndexRange group;
   IndexRange out;       // channels inside a group, where group.count is 1
 };
-
-// A view of the axes that the node lacks inserted at `position`, one sample each.
-TileView WithMissingAxes(TileView view, size_t position, size_t missing) {
-  const auto at = static_cast<ptrdiff_t>(position);
-  view.extent.insert(view.extent.begin() + at, missing, 1);
-  view.stride_bytes.insert(view.stride_bytes.begin() + at, missing, 0);
-  return view;
-}
-
-// Elements first, first + step, ... (count of them) of one axis; steps may go backwards.
-TileView Stepped(TileView view, size_t axis, int64_t first, int64_t step, int64_t count) {
-  view.offset_bytes += first * view.stride_bytes[axis];
-  view.stride_bytes[axis] *= step;
-  view.extent[axis] = count;
-  return view;
-}
-TileView Part(TileView view, size_t axis, IndexRange range) {
-  return Stepped(std::move(view), axis, range.begin, 1, range.count);
-}
 
 class ConvEmitter {
  public:
@@ -69,15 +50,9 @@ class ConvEmitter {
 
  private:
   template <typename Body>
-  void ForEach(int64_t extent, int64_t step, Body&& body) {
-    for (int64_t begin = 0; begin < extent; begin += step) {
-      body(IndexRange{begin, std::min(step, extent - begin)});
-    }
-  }
-  template <typename Body>
   void ForEachChannelTile(Body&& body) {
-    ForEach(conv_.groups, tile_[kConvGroup], [&](IndexRange group) {
-      ForEach(conv_.group_outputs(), tile_[kConvOut], [&](IndexRange out) {
+    ForEachTile(conv_.groups, tile_[kConvGroup], [&](IndexRange group) {
+      ForEachTile(conv_.group_outputs(), tile_[kConvOut], [&](IndexRange out) {
         ConvTile tile;
         tile.group = group;
         tile.out = out;
@@ -88,13 +63,13 @@ class ConvEmitter {
   template <typename Body>
   void ForEachImageTile(ConvTile& tile, Body&& body) {
     const auto each = [&](int axis, IndexRange& range, auto&& inner) {
-      ForEach(conv_.axis3(axis).output, tile_[kConvDepth + static_cast<size_t>(axis)],
+      ForEachTile(conv_.axis3(axis).output, tile_[kConvDepth + static_cast<size_t>(axis)],
               [&](IndexRange part) {
                 range = part;
                 inner();
               });
     };
-    ForEach(conv_.batch, tile_[kConvBatch], [&](IndexRange batch) {
+    ForEachTile(conv_.batch, tile_[kConvBatch], [&](IndexRange batch) {
       tile.batch = batch;
       each(0, tile.space[0], [&] {
         each(1, tile.space[1], [&] { each(2, tile.space[2], [&] { body(); }); });
@@ -112,23 +87,11 @@ class ConvEmitter {
     return SamplesOf(conv_.axis3(axis), conv_.transposed, tile.space[axis]);
   }
 
-  Box ImageBox(IndexRange batch, const IndexRange (&space)[3], IndexRange channels) const {
-    Box box;
-    const auto push = [&](IndexRange range) {
-      box.begin.push_back(range.begin);
-      box.extent.push_back(range.count);
-    };
-    push(batch);
-    for (size_t i = missing_; i < 3; ++i) push(space[i]);
-    push(channels);
-    return box;
-  }
-
   TileView LoadImage(const ConvTile& tile, IndexRange in) {
-    const IndexRange space[3] = {SamplesAlong(tile, 0), SamplesAlong(tile, 1),
-                                SamplesAlong(tile, 2)};
-    const Box box =
-        ImageBox(tile.batch, space, Channels(tile.group, in, conv_.group_inputs()));
+    const Box box = ImageBox({tile.batch,
+                              {SamplesAlong(tile, 0), SamplesAlong(tile, 1), SamplesAlong(tile, 2)},
+                              Channels(tile.group, in, conv_.group_inputs())},
+                             missing_);
     return WithMissingAxes(builder_.LoadHeld(node_.inputs[0], box, "input"), kD, missing_);
   }
 
@@ -153,7 +116,7 @@ class ConvEmitter {
   // are the first of the next.
   std::vector<IndexRange> InputTiles() {
     std::vector<IndexRange> tiles;
-    ForEach(conv_.group_inputs(), tile_[kConvIn], [&](IndexRange in) { tiles.push_back(in); });
+    ForEachTile(conv_.group_inputs(), tile_[kConvIn], [&](IndexRange in) { tiles.push_back(in); });
     if (backwards_) std::reverse(tiles.begin(), tiles.end());
     backwards_ = !backwards_;
     return tiles;
@@ -194,8 +157,10 @@ class ConvEmitter {
 
   void EmitTile(const ConvTile& tile) {
     if (!builder_.status().ok()) return;
-    const Box box = ImageBox(tile.batch, tile.space,
-                             Channels(tile.group, tile.out, conv_.group_outputs()));
+    const Box box = ImageBox({tile.batch,
+                              {tile.space[0], tile.space[1], tile.space[2]},
+                              Channels(tile.group, tile.out, conv_.group_outputs())},
+                             missing_);
     const std::vector<Part3> parts = PartsOf(tile);
     const TileView out = builder_.OutputTile(node_.outputs[0], dtype_, box, "output");
     const TileView output = WithMissingAxes(out, kD, missing_);

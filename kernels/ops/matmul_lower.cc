@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "kernels/collapse.h"
+#include "kernels/ops/image_view.h"
 #include "kernels/ops/matmul.h"
 #include "kernels/ops/matrix_stage.h"
 
@@ -53,10 +54,10 @@ class MatMulEmitter {
  private:
   template <typename Body>
   void ForEach(int64_t extent, int64_t step, IndexRange& range, Body&& body) {
-    for (int64_t begin = 0; begin < extent; begin += step) {
-      range = {begin, std::min(step, extent - begin)};
+    ForEachTile(extent, step, [&](IndexRange part) {
+      range = part;
       body();
-    }
+    });
   }
   template <typename Body>
   void ForEachRows(MatMulTile& tile, Body&& body) {

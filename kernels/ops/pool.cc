@@ -3,6 +3,7 @@
 // Formula: ONNX MaxPool, AveragePool, GlobalAveragePool, GlobalMaxPool.
 #include "kernels/ops/dtype_check.h"
 #include "kernels/ops/ops.h"
+#include "kernels/ops/pool_lower.h"
 #include "kernels/rewrite.h"
 #include "kernels/spatial.h"
 
@@ -76,11 +77,19 @@ absl::Status ExpandGlobalMax(const OpCall& call, GraphRewriter& rewrite) {
 }  // namespace
 
 const OpDef& MaxPoolOp() {
-  static const OpDef op = {.kind = OpKind::kMaxPool, .infer_types = InferMaxPool};
+  static const OpDef op = {.kind = OpKind::kMaxPool,
+                           .infer_types = InferMaxPool,
+                           .iteration_space = PoolSpace,
+                           .tile_cost = PoolCost,
+                           .lower = LowerPool};
   return op;
 }
 const OpDef& AveragePoolOp() {
-  static const OpDef op = {.kind = OpKind::kAveragePool, .infer_types = InferAveragePool};
+  static const OpDef op = {.kind = OpKind::kAveragePool,
+                           .infer_types = InferAveragePool,
+                           .iteration_space = PoolSpace,
+                           .tile_cost = PoolCost,
+                           .lower = LowerPool};
   return op;
 }
 const OpDef& GlobalAveragePoolOp() {

@@ -4,6 +4,7 @@
 #include "kernels/ops/dtype_check.h"
 #include "kernels/ops/ops.h"
 #include "kernels/ops/resize_axis.h"
+#include "kernels/ops/resize_lower.h"
 
 namespace berth {
 namespace {
@@ -23,11 +24,19 @@ absl::StatusOr<std::vector<TensorType>> InferResize(const OpCall& call) {
 }  // namespace
 
 const OpDef& ResizeOp() {
-  static const OpDef op = {.kind = OpKind::kResize, .infer_types = InferResize};
+  static const OpDef op = {.kind = OpKind::kResize,
+                           .infer_types = InferResize,
+                           .iteration_space = ResizeSpace,
+                           .tile_cost = ResizeCost,
+                           .lower = LowerResize};
   return op;
 }
 const OpDef& UpsampleOp() {
-  static const OpDef op = {.kind = OpKind::kUpsample, .infer_types = InferResize};
+  static const OpDef op = {.kind = OpKind::kUpsample,
+                           .infer_types = InferResize,
+                           .iteration_space = ResizeSpace,
+                           .tile_cost = ResizeCost,
+                           .lower = LowerResize};
   return op;
 }
 

@@ -14,39 +14,62 @@ bool IsUpsample(const Node& node) { return node.kind == OpKind::kUpsample; }
 // Upsample and Resize 10 know one way of mapping coordinates.
 bool IsLegacy(const Node& node) { return IsUpsample(node) || node.opset < kFirstModernOpset; }
 
-absl::StatusOr<ResizeMode> ReadMode(const Node& node) {
-  const std::string mode = node.attributes.String("mode", "nearest");
-  if (mode == "nearest") return ResizeMode::kNearest;
-  if (mode == "linear" || mode == "bilinear") return ResizeMode::kLinear;
-  if (mode == "cubic" && !IsLegacy(node)) return ResizeMode::kCubic;
-  return InvalidArgument("mode is '{}', not nearest, linear or cubic", mode);
+template <typename Enum>
+struct Choice {
+  const char* name;
+  Enum value;
+};
+constexpr Choice<ResizeMode> kModes[] = {{"nearest", ResizeMode::kNearest},
+                                         {"linear", ResizeMode::kLinear},
+                                         {"bilinear", ResizeMode::kLinear},
+                                         {"cubic", ResizeMode::kCubic}};
+constexpr Choice<ResizeCoordinates> kCoordinates[] = {
+    {"half_pixel", ResizeCoordinates::kHalfPixel},
+    {"pytorch_half_pixel", ResizeCoordinates::kPytorchHalfPixel},
+    {"align_corners", ResizeCoordinates::kAlignCorners},
+    {"asymmetric", ResizeCoordinates::kAsymmetric},
+    {"tf_half_pixel_for_nn", ResizeCoordinates::kTfHalfPixelForNn},
+    {"half_pixel_symmetric", ResizeCoordinates::kHalfPixelSymmetric}};
+constexpr Choice<ResizeNearest> kNearest[] = {
+    {"round_prefer_floor", ResizeNearest::kRoundPreferFloor},
+    {"round_prefer_ceil", ResizeNearest::kRoundPreferCeil},
+    {"floor", ResizeNearest::kFloor},
+    {"ceil", ResizeNearest::kCeil}};
+
+template <typename Enum, size_t kCount>
+absl::Status ReadChoice(const Node& node, std::string_view name,
+                        const Choice<Enum> (&choices)[kCount], Enum& value) {
+  const std::string text = node.attributes.String(name, choices[0].name);
+  for (const Choice<Enum>& choice : choices) {
+    if (text != choice.name) continue;
+    value = choice.value;
+    return absl::OkStatus();
+  }
+  return InvalidArgument("{} '{}' is unknown", name, text);
 }
 
-absl::Status CheckModes(const Node& node) {
-  if (IsLegacy(node)) return absl::OkStatus();
-  const std::string coordinates =
-      node.attributes.String("coordinate_transformation_mode", "half_pixel");
+absl::Status ReadModes(const Node& node, ResizePlan& plan) {
+  BERTH_RETURN_IF_ERROR(ReadChoice(node, "mode", kModes, plan.mode));
+  if (IsLegacy(node)) {
+    plan.coordinates = ResizeCoordinates::kAsymmetric;
+    plan.nearest = ResizeNearest::kLegacy;
+    return absl::OkStatus();
+  }
+  const std::string coordinates = node.attributes.String("coordinate_transformation_mode", "");
   if (coordinates == "tf_crop_and_resize") {
     return Unimplemented("coordinate_transformation_mode tf_crop_and_resize is not supported");
   }
-  constexpr const char* kCoordinates[] = {"half_pixel",         "pytorch_half_pixel",
-                                          "align_corners",      "asymmetric",
-                                          "tf_half_pixel_for_nn", "half_pixel_symmetric"};
-  if (std::find(std::begin(kCoordinates), std::end(kCoordinates), coordinates) ==
-      std::end(kCoordinates)) {
-    return InvalidArgument("coordinate_transformation_mode '{}' is unknown", coordinates);
-  }
-  const std::string nearest = node.attributes.String("nearest_mode", "round_prefer_floor");
-  if (nearest != "round_prefer_floor" && nearest != "round_prefer_ceil" && nearest != "floor" &&
-      nearest != "ceil") {
-    return InvalidArgument("nearest_mode '{}' is unknown", nearest);
-  }
+  BERTH_RETURN_IF_ERROR(
+      ReadChoice(node, "coordinate_transformation_mode", kCoordinates, plan.coordinates));
+  BERTH_RETURN_IF_ERROR(ReadChoice(node, "nearest_mode", kNearest, plan.nearest));
   if (node.attributes.Int("antialias", 0) != 0) {
     return Unimplemented("antialias 1 is not supported");
   }
   if (node.attributes.String("keep_aspect_ratio_policy", "stretch") != "stretch") {
     return Unimplemented("keep_aspect_ratio_policy other than stretch is not supported");
   }
+  plan.cubic_coefficient = node.attributes.Float("cubic_coeff_a", -0.75f);
+  plan.exclude_outside = node.attributes.Int("exclude_outside", 0) != 0;
   return absl::OkStatus();
 }
 
@@ -137,36 +160,38 @@ absl::StatusOr<ResizeAxis> ResolveAxis(int64_t input, const Request& request, si
 }
 
 // Where output sample `position` stands among the input samples.
-float SourceCoordinate(const Node& node, const ResizeAxis& axis, int64_t position) {
+float SourceCoordinate(ResizeCoordinates coordinates, const ResizeAxis& axis, int64_t position) {
   const float x = static_cast<float>(position);
-  const std::string mode =
-      IsLegacy(node) ? "asymmetric"
-                     : node.attributes.String("coordinate_transformation_mode", "half_pixel");
   // With scales the resized length keeps its fraction, as the operator's formula has it.
   const float length = axis.scale * static_cast<float>(axis.input);
-  if (mode == "asymmetric") return x / axis.scale;
-  if (mode == "align_corners") {
-    return length == 1 ? 0 : x * static_cast<float>(axis.input - 1) / (length - 1);
-  }
-  if (mode == "tf_half_pixel_for_nn") return (x + 0.5f) / axis.scale;
-  if (mode == "pytorch_half_pixel" && axis.output <= 1) return 0;
   const float half_pixel = (x + 0.5f) / axis.scale - 0.5f;
-  if (mode == "half_pixel_symmetric") {
-    const float center = static_cast<float>(axis.input) / 2;
-    return center * (1 - static_cast<float>(axis.output) / length) + half_pixel;
+  switch (coordinates) {
+    case ResizeCoordinates::kHalfPixel: return half_pixel;
+    case ResizeCoordinates::kPytorchHalfPixel: return axis.output > 1 ? half_pixel : 0;
+    case ResizeCoordinates::kAlignCorners:
+      return length == 1 ? 0 : x * static_cast<float>(axis.input - 1) / (length - 1);
+    case ResizeCoordinates::kAsymmetric: return x / axis.scale;
+    case ResizeCoordinates::kTfHalfPixelForNn: return (x + 0.5f) / axis.scale;
+    case ResizeCoordinates::kHalfPixelSymmetric: {
+      const float center = static_cast<float>(axis.input) / 2;
+      return center * (1 - static_cast<float>(axis.output) / length) + half_pixel;
+    }
   }
-  return half_pixel;
+  return 0;
 }
 
-int64_t NearestSample(const Node& node, const ResizeAxis& axis, float coordinate) {
-  if (IsLegacy(node)) {
-    return static_cast<int64_t>(axis.scale < 1 ? std::ceil(coordinate) : std::floor(coordinate));
+int64_t NearestSample(ResizeNearest nearest, const ResizeAxis& axis, float coordinate) {
+  float sample = 0;
+  switch (nearest) {
+    case ResizeNearest::kRoundPreferFloor: sample = std::ceil(coordinate - 0.5f); break;
+    case ResizeNearest::kRoundPreferCeil: sample = std::floor(coordinate + 0.5f); break;
+    case ResizeNearest::kFloor: sample = std::floor(coordinate); break;
+    case ResizeNearest::kCeil: sample = std::ceil(coordinate); break;
+    case ResizeNearest::kLegacy:
+      sample = axis.scale < 1 ? std::ceil(coordinate) : std::floor(coordinate);
+      break;
   }
-  const std::string mode = node.attributes.String("nearest_mode", "round_prefer_floor");
-  if (mode == "floor") return static_cast<int64_t>(std::floor(coordinate));
-  if (mode == "ceil") return static_cast<int64_t>(std::ceil(coordinate));
-  if (mode == "round_prefer_ceil") return static_cast<int64_t>(std::floor(coordinate + 0.5f));
-  return static_cast<int64_t>(std::ceil(coordinate - 0.5f));
+  return std::clamp<int64_t>(static_cast<int64_t>(sample), 0, axis.input - 1);
 }
 
 // Weights of the four samples around a coordinate with fraction r (Keys' cubic convolution).
@@ -186,11 +211,11 @@ void AppendLinear(const ResizeAxis& axis, float coordinate, AxisTaps& taps) {
   taps.weights.push_back(inside - below);
 }
 
-void AppendCubic(const Node& node, const ResizeAxis& axis, float coordinate, AxisTaps& taps) {
+void AppendCubic(const ResizePlan& plan, const ResizeAxis& axis, float coordinate, AxisTaps& taps) {
   const float below = std::floor(coordinate);
-  auto weights = CubicWeights(node.attributes.Float("cubic_coeff_a", -0.75f), coordinate - below);
+  auto weights = CubicWeights(plan.cubic_coefficient, coordinate - below);
   const auto sample = [&](int t) { return static_cast<int64_t>(below) - 1 + t; };
-  if (node.attributes.Int("exclude_outside", 0) != 0) {
+  if (plan.exclude_outside) {
     float total = 0;
     for (int t = 0; t < 4; ++t) {
       float& weight = weights[static_cast<size_t>(t)];
@@ -212,8 +237,7 @@ absl::StatusOr<ResizePlan> ResolveResize(const OpCall& call) {
   const Node& node = *call.node;
   const Shape& x = call.input(0).shape;
   ResizePlan plan;
-  BERTH_RETURN_IF_ERROR(CheckModes(node));
-  BERTH_ASSIGN_OR_RETURN(plan.mode, ReadMode(node));
+  BERTH_RETURN_IF_ERROR(ReadModes(node, plan));
   BERTH_ASSIGN_OR_RETURN(const Request request, ReadRequest(call));
   const size_t count = std::max(request.scales.size(), request.sizes.size());
   BERTH_ASSIGN_OR_RETURN(const std::vector<int> axes, RequestedAxes(node, x.rank(), count));
@@ -231,19 +255,17 @@ absl::StatusOr<ResizePlan> ResolveResize(const OpCall& call) {
   return plan;
 }
 
-AxisTaps MakeAxisTaps(const Node& node, ResizeMode mode, const ResizeAxis& axis) {
+AxisTaps MakeAxisTaps(const ResizePlan& plan, const ResizeAxis& axis) {
   AxisTaps taps;
-  taps.taps = mode == ResizeMode::kNearest ? 1 : mode == ResizeMode::kLinear ? 2 : 4;
+  taps.taps = plan.mode == ResizeMode::kNearest ? 1 : plan.mode == ResizeMode::kLinear ? 2 : 4;
   for (int64_t position = 0; position < axis.output; ++position) {
-    const float coordinate = SourceCoordinate(node, axis, position);
-    if (mode == ResizeMode::kLinear) {
+    const float coordinate = SourceCoordinate(plan.coordinates, axis, position);
+    if (plan.mode == ResizeMode::kLinear) {
       AppendLinear(axis, coordinate, taps);
-    } else if (mode == ResizeMode::kCubic) {
-      AppendCubic(node, axis, coordinate, taps);
+    } else if (plan.mode == ResizeMode::kCubic) {
+      AppendCubic(plan, axis, coordinate, taps);
     } else {
-      const int64_t sample = NearestSample(node, axis, coordinate);
-      taps.indices.push_back(
-          static_cast<int32_t>(std::clamp<int64_t>(sample, 0, axis.input - 1)));
+      taps.indices.push_back(static_cast<int32_t>(NearestSample(plan.nearest, axis, coordinate)));
       taps.weights.push_back(1);
     }
   }

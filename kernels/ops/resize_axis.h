@@ -11,6 +11,21 @@
 namespace berth {
 
 enum class ResizeMode : uint8_t { kNearest, kLinear, kCubic };
+enum class ResizeCoordinates : uint8_t {
+  kHalfPixel,
+  kPytorchHalfPixel,
+  kAlignCorners,
+  kAsymmetric,
+  kTfHalfPixelForNn,
+  kHalfPixelSymmetric,
+};
+enum class ResizeNearest : uint8_t {
+  kRoundPreferFloor,
+  kRoundPreferCeil,
+  kFloor,
+  kCeil,
+  kLegacy,  // before version 11: ceil where the axis shrinks, else floor
+};
 
 // One axis of the data that changes.
 struct ResizeAxis {
@@ -22,6 +37,10 @@ struct ResizeAxis {
 
 struct ResizePlan {
   ResizeMode mode = ResizeMode::kNearest;
+  ResizeCoordinates coordinates = ResizeCoordinates::kHalfPixel;
+  ResizeNearest nearest = ResizeNearest::kRoundPreferFloor;
+  float cubic_coefficient = -0.75f;
+  bool exclude_outside = false;
   std::vector<int64_t> output_extents;
   std::vector<ResizeAxis> axes;  // only those that change, ascending
 };
@@ -36,6 +55,6 @@ struct AxisTaps {
   std::vector<int32_t> indices;
   std::vector<float> weights;
 };
-AxisTaps MakeAxisTaps(const Node& node, ResizeMode mode, const ResizeAxis& axis);
+AxisTaps MakeAxisTaps(const ResizePlan& plan, const ResizeAxis& axis);
 
 }  // namespace berth

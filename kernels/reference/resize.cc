@@ -43,7 +43,7 @@ absl::Status ResizeReference(const OpCall& call, absl::Span<const ConstTensorVie
     values = ToDoubles(inputs[0]);
   }
   for (const ResizeAxis& axis : plan.axes) {
-    const AxisTaps taps = MakeAxisTaps(*call.node, plan.mode, axis);
+    const AxisTaps taps = MakeAxisTaps(plan, axis);
     Shape resized = shape;
     resized[axis.axis] = axis.output;
     const auto count = static_cast<size_t>(resized.ElementCount());
