@@ -1,0 +1,167 @@
+#include "npu_sim/units/output_stage.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "npu_sim/units/convert.h"
+#include "npu_sim/units/elementwise_float.h"
+#include "npu_sim/units/integer_store.h"
+#include "npu_sim/units/loop_nest.h"
+#include "npu_sim/units/memory.h"
+#include "npu_sim/units/output_kernels.h"
+#include "npu_sim/units/requantize_kernels.h"
+#include "npu_sim/units/scalar_functions.h"
+
+namespace berth {
+namespace {
+
+// Rows of fewer columns are written several at once, with the bias repeated.
+constexpr int64_t kNarrowColumns = 64;
+constexpr int64_t kWordBytes = 4;
+
+}  // namespace
+
+OutputStage::OutputStage(const Command& command, const MemoryMap& memory)
+    : c_(command), sums_(Resolve(command.acc, memory)), bias_(Resolve(command.in2, memory)),
+      out_(Resolve(command.out, memory)), out_bytes_(DTypeBytes(command.out.dtype)),
+      is_float_(IsFloat(command.in0.dtype)) {}
+
+void OutputStage::Write(int64_t i0, Range rows, Range columns) const {
+  if (!(c_.flags & kFlagWriteOut)) return;
+  const int64_t width = c_.extent[2];
+  const std::byte* sums =
+      sums_ + ((i0 * c_.extent[1] + rows.begin) * width + columns.begin) * kWordBytes;
+  const int64_t row_stride = c_.out.stride_bytes[1], column_stride = c_.out.stride_bytes[2];
+  std::byte* out = out_ + i0 * c_.out.stride_bytes[0] + rows.begin * row_stride +
+                   columns.begin * column_stride;
+  const bool dense = column_stride == out_bytes_ && row_stride == width * out_bytes_;
+  if (dense && width < kNarrowColumns && columns.count() == width) {
+    return WriteMerged(sums, out, rows);
+  }
+  if (WriteDirect(sums, out, rows, columns)) return;
+  alignas(64) std::byte bias[kChunkElements * kWordBytes];
+  for (int64_t c = 0; c < columns.count(); c += kChunkElements) {
+    const int64_t count = std::min(kChunkElements, columns.count() - c);
+    LoadBias({columns.begin + c, columns.begin + c + count}, bias);
+    for (int64_t row = 0; row < rows.count(); ++row) {
+      WriteChunk(sums + (row * width + c) * kWordBytes, bias_ != nullptr ? bias : nullptr, count,
+                 out + row * row_stride + c * column_stride, column_stride);
+    }
+  }
+}
+
+bool OutputStage::WriteDirect(const std::byte* sums, std::byte* out, Range rows,
+                              Range columns) const {
+  const bool float_out = c_.out.dtype == DType::kFloat32 && c_.out.stride_bytes[2] == kWordBytes &&
+                         c_.out.stride_bytes[1] % kWordBytes == 0;
+  const bool float_bias = bias_ == nullptr || (c_.in2.dtype == DType::kFloat32 &&
+                                               c_.in2.stride_bytes[2] == kWordBytes);
+  if (!is_float_ || !float_out || !float_bias) return false;
+  FloatOutput o;
+  o.sums = reinterpret_cast<const float*>(sums);
+  o.sums_step = c_.extent[2];
+  if (bias_ != nullptr) o.bias = reinterpret_cast<const float*>(bias_) + columns.begin;
+  o.out = reinterpret_cast<float*>(out);
+  o.out_step = c_.out.stride_bytes[1] / kWordBytes;
+  o.rows = rows.count();
+  o.columns = columns.count();
+  o.activation = c_.params.matrix.activation;
+  o.alpha = c_.params.matrix.activation_alpha;
+  o.beta = c_.params.matrix.activation_beta;
+  BiasAndActivate(o);
+  return true;
+}
+
+void OutputStage::WriteMerged(const std::byte* sums, std::byte* out, Range rows) const {
+  const int64_t width = c_.extent[2];
+  const int64_t group = std::min(rows.count(), kChunkElements / width);
+  alignas(64) std::byte bias[kChunkElements * kWordBytes];
+  LoadBias({0, width}, bias);
+  for (int64_t i = 1; i < group && bias_ != nullptr; ++i) {
+    std::memcpy(bias + i * width * kWordBytes, bias, static_cast<size_t>(width * kWordBytes));
+  }
+  for (int64_t row = 0; row < rows.count(); row += group) {
+    const int64_t count = std::min(group, rows.count() - row) * width;
+    WriteChunk(sums + row * width * kWordBytes, bias_ != nullptr ? bias : nullptr, count,
+               out + row * width * out_bytes_, out_bytes_);
+  }
+}
+
+void OutputStage::LoadBias(Range columns, std::byte* target) const {
+  if (bias_ == nullptr) return;
+  const int64_t stride = c_.in2.stride_bytes[2];
+  const std::byte* bias = bias_ + columns.begin * stride;
+  if (is_float_) {
+    LoadFloats(c_.in2.dtype, bias, stride, columns.count(), reinterpret_cast<float*>(target));
+  } else {
+    LoadInts(c_.in2.dtype, bias, stride, columns.count(), 0, reinterpret_cast<int32_t*>(target));
+  }
+}
+
+void OutputStage::WriteChunk(const std::byte* sums, const std::byte* bias, int64_t count,
+                             std::byte* out, int64_t stride_bytes) const {
+  if (is_float_) {
+    WriteFloats(reinterpret_cast<const float*>(sums), reinterpret_cast<const float*>(bias), count,
+                out, stride_bytes);
+  } else {
+    WriteInts(reinterpret_cast<const int32_t*>(sums), reinterpret_cast<const int32_t*>(bias), count,
+              out, stride_bytes);
+  }
+}
+
+void OutputStage::WriteFloats(const float* sums, const float* bias, int64_t count, std::byte* out,
+                              int64_t stride_bytes) const {
+  const MatrixParams& params = c_.params.matrix;
+  const bool direct = c_.out.dtype == DType::kFloat32 && stride_bytes == kWordBytes;
+  alignas(64) float values[kChunkElements];
+  FloatOutput o;
+  o.sums = sums;
+  o.bias = bias;
+  o.out = direct ? reinterpret_cast<float*>(out) : values;
+  o.columns = count;
+  o.activation = params.activation;
+  o.alpha = params.activation_alpha;
+  o.beta = params.activation_beta;
+  BiasAndActivate(o);
+  if (direct) return;
+  if (IsFloat(c_.out.dtype)) {
+    alignas(8) std::byte dense[kChunkElements * 8];
+    FromFloat(c_.out.dtype, values, count, dense);
+    ScatterElements(dense, out_bytes_, count, out, stride_bytes);
+    return;
+  }
+  ComputeUnaryFloat(UnaryFunction::kAffine, params.out_scale, 0, values,
+                    static_cast<size_t>(count), values);
+  StoreRounded(c_.out.dtype, values, count, params.out_zero_point, out, stride_bytes);
+}
+
+void OutputStage::WriteInts(const int32_t* sums, const int32_t* bias, int64_t count, std::byte* out,
+                            int64_t stride_bytes) const {
+  const MatrixParams& params = c_.params.matrix;
+  const UnaryFunction activation = FunctionOf(params.activation);
+  alignas(64) int32_t integers[kChunkElements];
+  AddIntegerBias(sums, bias, count, integers);
+  if (IsInteger(c_.out.dtype) && out_bytes_ >= kWordBytes) {
+    int64_t wide[kChunkElements];
+    for (int64_t i = 0; i < count; ++i) {
+      wide[i] = UnaryOfInteger<int32_t>(activation, params.activation_alpha,
+                                        params.activation_beta, integers[i]);
+    }
+    return StoreInt64s(c_.out.dtype, wide, count, out, stride_bytes);
+  }
+  alignas(64) float values[kChunkElements];
+  ScaleIntegersByOne(integers, params.out_scale, count, values);
+  if (activation != UnaryFunction::kIdentity) {
+    ComputeUnaryFloat(activation, params.activation_alpha, params.activation_beta, values,
+                      static_cast<size_t>(count), values);
+  }
+  if (IsFloat(c_.out.dtype)) {
+    alignas(8) std::byte dense[kChunkElements * 8];
+    FromFloat(c_.out.dtype, values, count, dense);
+    ScatterElements(dense, out_bytes_, count, out, stride_bytes);
+  } else {
+    StoreRounded(c_.out.dtype, values, count, params.out_zero_point, out, stride_bytes);
+  }
+}
+
+}  // namespace berth

@@ -1,0 +1,156 @@
+#include "npu_sim/units/window_kernels.h"
+
+#include <limits>
+#include <type_traits>
+
+#include "npu_sim/units/highway_targets.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "npu_sim/units/window_kernels.cc"
+#include "hwy/foreach_target.h"
+#include "hwy/highway.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace berth {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+// Each operation names the type of a sum and how a tap changes it.
+template <typename In>
+struct MultiplyAdd {
+  using Total = std::conditional_t<std::is_same_v<In, float>, float, int32_t>;
+  static constexpr bool kHasWeights = true, kCanAccumulate = true;
+  static constexpr Total kInitial = 0;
+  template <class D>
+  static HWY_INLINE hn::Vec<D> Load(D d, const In* p, int32_t zero_point) {
+    if constexpr (std::is_same_v<In, float>) {
+      return hn::LoadU(d, p);
+    } else if constexpr (std::is_same_v<In, int32_t>) {
+      return hn::Sub(hn::LoadU(d, p), hn::Set(d, zero_point));
+    } else {
+      const hn::Rebind<In, D> narrow;
+      return hn::Sub(hn::PromoteTo(d, hn::LoadU(narrow, p)), hn::Set(d, zero_point));
+    }
+  }
+  template <class V>
+  static HWY_INLINE V Add(V sum, V value, V weight) {
+    if constexpr (std::is_same_v<In, float>) {
+      return hn::MulAdd(value, weight, sum);
+    } else {
+      return hn::Add(sum, hn::Mul(value, weight));
+    }
+  }
+};
+
+template <typename In>
+struct Max {
+  using Total = In;
+  static constexpr bool kHasWeights = false, kCanAccumulate = false;
+  static constexpr Total kInitial = std::numeric_limits<In>::has_infinity
+                                      ? -std::numeric_limits<In>::infinity()
+                                      : std::numeric_limits<In>::lowest();
+  template <class D>
+  static HWY_INLINE hn::Vec<D> Load(D d, const In* p, int32_t) {
+    return hn::LoadU(d, p);
+  }
+  template <class V>
+  static HWY_INLINE V Add(V sum, V value, V) {
+    if constexpr (std::is_same_v<In, float>) {  // NaN stays
+      return hn::IfThenElse(hn::Or(hn::Gt(value, sum), hn::Ne(value, value)), value, sum);
+    } else {
+      return hn::Max(sum, value);
+    }
+  }
+};
+
+template <typename In>
+struct AddTaps : MultiplyAdd<In> {
+  static constexpr bool kHasWeights = false;
+  template <class V>
+  static HWY_INLINE V Add(V sum, V value, V) {
+    return hn::Add(sum, value);
+  }
+};
+
+// Channels [c, c + lanes) of kPixels neighbouring pixels.
+template <template <typename> class Op, typename In, int kPixels, class D>
+HWY_INLINE void Block(D d, const WindowJob& job, int64_t pixel, int64_t c) {
+  using O = Op<In>;
+  using S = typename O::Total;
+  const std::byte* input =
+      job.input + pixel * job.input_step_bytes + c * static_cast<int64_t>(sizeof(In));
+  hn::Vec<D> sum[kPixels];
+  for (int i = 0; i < kPixels; ++i) sum[i] = hn::Set(d, O::kInitial);
+  for (int64_t t = 0; t < job.taps.count; ++t) {
+    hn::Vec<D> weight = hn::Zero(d);
+    if constexpr (O::kHasWeights) {
+      weight = hn::LoadU(d, reinterpret_cast<const S*>(job.weights) +
+                                job.taps.weight_index[t] * job.channels + c);
+    }
+    const std::byte* tap = input + job.taps.input_offset_bytes[t];
+    for (int i = 0; i < kPixels; ++i) {
+      const auto* p = reinterpret_cast<const In*>(tap + i * job.input_step_bytes);
+      sum[i] = O::Add(sum[i], O::Load(d, p, job.input_zero_point), weight);
+    }
+  }
+  for (int i = 0; i < kPixels; ++i) {
+    S* out = reinterpret_cast<S*>(job.output + (pixel + i) * job.output_step_bytes) + c;
+    if constexpr (O::kCanAccumulate) {
+      if (job.accumulate) sum[i] = hn::Add(sum[i], hn::LoadU(d, out));
+    }
+    hn::StoreU(sum[i], d, out);
+  }
+}
+
+// Full vectors of channels, then the rest in vectors of half the width, and so on.
+template <template <typename> class Op, typename In, int kPixels, class D>
+HWY_INLINE void Channels(D d, const WindowJob& job, int64_t pixel, int64_t c) {
+  const auto lanes = static_cast<int64_t>(hn::Lanes(d));
+  for (; c + lanes <= job.channels; c += lanes) Block<Op, In, kPixels>(d, job, pixel, c);
+  if constexpr (hn::MaxLanes(D()) > 1) {
+    if (c < job.channels) Channels<Op, In, kPixels>(hn::Half<D>(), job, pixel, c);
+  }
+}
+
+template <template <typename> class Op, typename In>
+HWY_NOINLINE void Run(const WindowJob& job) {
+  constexpr int kPixels = HWY_TARGET == HWY_AVX3 ? 8 : 4;
+  using S = typename Op<In>::Total;
+  const hn::ScalableTag<S> d;
+  int64_t pixel = 0;
+  for (; pixel + kPixels <= job.pixels; pixel += kPixels) Channels<Op, In, kPixels>(d, job, pixel, 0);
+  for (; pixel < job.pixels; ++pixel) Channels<Op, In, 1>(d, job, pixel, 0);
+}
+
+template <template <typename> class Op>
+HWY_INLINE void RunNarrow(DType dtype, const WindowJob& job) {
+  if (dtype == DType::kFloat32) return Run<Op, float>(job);
+  if (dtype == DType::kInt8) return Run<Op, int8_t>(job);
+  return Run<Op, uint8_t>(job);
+}
+
+void RunAll(WindowOp op, const WindowJob& job) {
+  const DType dtype = job.input_dtype;
+  switch (op) {
+    case WindowOp::kMultiplyAdd:
+      if (dtype == DType::kInt32) return Run<MultiplyAdd, int32_t>(job);
+      return RunNarrow<MultiplyAdd>(dtype, job);
+    case WindowOp::kMax:
+      return RunNarrow<Max>(dtype, job);
+    case WindowOp::kSum:
+      return RunNarrow<AddTaps>(dtype, job);
+  }
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace berth
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace berth {
+HWY_EXPORT(RunAll);
+
+void RunWindow(WindowOp op, const WindowJob& job) { HWY_DYNAMIC_DISPATCH(RunAll)(op, job); }
+
+}  // namespace berth
+#endif  // HWY_ONCE
