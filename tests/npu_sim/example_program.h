@@ -70,7 +70,7 @@ class ProgramBuilder {
     const auto position = static_cast<uint32_t>(program_.commands.size());
     for (const Operand* o :
          {&command.out, &command.in0, &command.in1, &command.in2, &command.acc}) {
-      if (!o->present() || o->slot == kNoSlot) continue;
+      if (!o->present() || o->slot >= program_.slots.size()) continue;
       berth::Slot& slot = program_.slots[o->slot];
       if (slot.end_command == 0) slot.begin_command = position;
       slot.end_command = position + 1;
