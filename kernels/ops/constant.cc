@@ -32,6 +32,9 @@ absl::StatusOr<std::vector<TensorType>> ConstantTypes(const OpCall& call) {
 
 absl::StatusOr<std::vector<TensorType>> ConstantOfShapeTypes(const OpCall& call) {
   BERTH_RETURN_IF_ERROR(CheckInputCount(call, 1, 1));
+  if (call.input(0).dtype != DType::kInt64) {
+    return InvalidArgument("the shape is {}, expected int64", call.input(0).ToString());
+  }
   BERTH_ASSIGN_OR_RETURN(std::vector<int64_t> extents, IntOperand(call, 0, "shape"));
   BERTH_ASSIGN_OR_RETURN(Shape shape, Shape::Create(std::move(extents)));
   const Tensor* value = call.node->attributes.TensorOrNull("value");

@@ -10,6 +10,10 @@ absl::StatusOr<std::vector<int64_t>> IntOperand(const OpCall& call, int i, std::
     return InvalidArgument("input {} ({}) has shape {}, expected a list", i, name,
                            call.input(i).shape.ToString());
   }
+  if (call.input(i).dtype != DType::kInt64 && call.input(i).dtype != DType::kInt32) {
+    return InvalidArgument("input {} ({}) is {}, expected int64 or int32", i, name,
+                           DTypeName(call.input(i).dtype));
+  }
   const Tensor* value = call.Constant(i);
   if (value == nullptr) {
     return FailedPrecondition("input {} ({}) decides a shape but is not known at compile time", i,
