@@ -173,11 +173,11 @@ absl::Status ConfineExternalData(const onnx::GraphProto& graph,
 absl::StatusOr<Graph> ImportModel(const std::string& path, const ImportOptions& options) {
   BERTH_ASSIGN_OR_RETURN(onnx::ModelProto model, ReadModelFile(path));
   const std::filesystem::path folder = std::filesystem::path(path).parent_path();
-  BERTH_ASSIGN_OR_RETURN(const OpsetVersions opsets, ReadOpsets(model));
   BERTH_RETURN_IF_ERROR(CheckStructure(model.graph()));
+  BERTH_RETURN_IF_ERROR(CheckSupported(model));
+  BERTH_ASSIGN_OR_RETURN(const OpsetVersions opsets, ReadOpsets(model));
   BERTH_RETURN_IF_ERROR(ConfineExternalData(model.graph(), folder));
   BERTH_RETURN_IF_ERROR(RunOnnxChecker(model, opsets, folder));
-  BERTH_RETURN_IF_ERROR(CheckSupported(model));
   return GraphBuilder(*model.mutable_graph(), opsets, folder, options).Build();
 }
 

@@ -75,14 +75,16 @@ std::optional<Tensor> KnownResult(const Graph& graph, const Node& node) {
     case OpKind::kUnsqueeze:
       if (first == nullptr) return std::nullopt;
       return SameBytes(*first, type);
-    default: return ShapeArithmetic(graph, node);
+    default: return std::nullopt;
   }
 }
 
 }  // namespace
 
 std::optional<std::vector<Tensor>> KnownResults(const Graph& graph, const Node& node) {
-  if (node.outputs.size() != 1 || !node.tail.empty()) return std::nullopt;
+  if (!node.tail.empty()) return std::nullopt;
+  if (auto results = ShapeArithmetic(graph, node)) return results;
+  if (node.outputs.size() != 1) return std::nullopt;
   std::optional<Tensor> result = KnownResult(graph, node);
   if (!result) return std::nullopt;
   std::vector<Tensor> results;

@@ -21,6 +21,11 @@ bool HasWeights(OpKind kind) { return kind == OpKind::kConv || kind == OpKind::k
 
 }  // namespace
 
+bool IsSpatial(OpKind kind) {
+  return kind == OpKind::kConv || kind == OpKind::kConvTranspose || kind == OpKind::kMaxPool ||
+         kind == OpKind::kAveragePool || kind == OpKind::kResize || kind == OpKind::kUpsample;
+}
+
 Permutation PreferredOrder(const OpCall& call, int rank, LayoutContext& context) {
   std::map<Permutation, int64_t> bytes;
   for (const ValueId id : call.node->inputs) {
@@ -28,10 +33,13 @@ Permutation PreferredOrder(const OpCall& call, int rank, LayoutContext& context)
     const TensorType& type = context.graph.at(id).type;
     if (type.shape.rank() == rank) bytes[context.placements.Primary(id).order] += type.ByteCount();
   }
+  const bool wants_channels_last = rank >= 3 && context.feeds_spatial[Index(call.node->outputs[0])];
+  const Permutation favourite =
+      wants_channels_last ? ChannelsLast(rank) : IdentityPermutation(rank);
   Permutation best = IdentityPermutation(rank);
-  int64_t most = bytes.count(best) != 0 ? bytes[best] : -1;
+  int64_t most = -1;
   for (const auto& [order, total] : bytes) {
-    if (total < most || (total == most && !IsIdentity(best))) continue;
+    if (total < most || (total == most && order != favourite)) continue;
     best = order;
     most = total;
   }
@@ -93,13 +101,8 @@ std::optional<PermutedNode> PermuteReshape(const OpCall& call, LayoutContext& co
 
 std::optional<PermutedNode> PermuteNode(const OpCall& call, LayoutContext& context) {
   if (!call.node->tail.empty()) return std::nullopt;
+  if (IsSpatial(call.node->kind)) return PermuteSpatial(call, context);
   switch (call.node->kind) {
-    case OpKind::kConv:
-    case OpKind::kConvTranspose:
-    case OpKind::kMaxPool:
-    case OpKind::kAveragePool:
-    case OpKind::kResize:
-    case OpKind::kUpsample: return PermuteSpatial(call, context);
     case OpKind::kConcat: return PermuteConcat(call, context);
     case OpKind::kReshape: return PermuteReshape(call, context);
     case OpKind::kMatMul: return PermuteMatMul(call, context);

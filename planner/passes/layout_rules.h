@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <vector>
 
 #include "kernels/op_def.h"
 #include "planner/passes/placements.h"
@@ -11,6 +12,7 @@ namespace berth {
 struct LayoutContext {
   Graph& graph;
   Placements& placements;
+  const std::vector<bool>& feeds_spatial;  // by value, see FeedsSpatial
 };
 
 // The node over operands in the orders that suit it, its axes renamed, outputs not yet filled in.
@@ -18,6 +20,9 @@ struct PermutedNode {
   Node node;
   Permutation output_order;  // of output 0
 };
+
+// Ops that move a window or resample over space: they lower from channels last only.
+bool IsSpatial(OpKind kind);
 
 // Nothing where the op takes its operands only as the model has them. `call` is the node's.
 std::optional<PermutedNode> PermuteNode(const OpCall& call, LayoutContext& context);
@@ -37,7 +42,8 @@ std::optional<PermutedNode> PermuteGather(const OpCall& call, LayoutContext& con
 std::optional<PermutedNode> PermutePerAxisList(const OpCall& call, LayoutContext& context);
 
 // The order that most bytes of the non-constant operands of this rank stand in; the natural one if
-// there are none. A tie goes to the order that is not natural: that of the spatial ops.
+// there are none. A tie goes to channels last where the result feeds a spatial op, else to the
+// natural order.
 Permutation PreferredOrder(const OpCall& call, int rank, LayoutContext& context);
 
 }  // namespace berth

@@ -119,11 +119,29 @@ std::optional<Tensor> ToTensor(const Ints& values, const TensorType& type) {
   return tensor;
 }
 
+// The output lengths are those of the inferred types.
+std::optional<std::vector<Tensor>> SplitResults(const Graph& graph, const Node& node,
+                                                const Ints& data) {
+  std::vector<Tensor> results;
+  auto begin = data.begin();
+  for (const ValueId id : node.outputs) {
+    if (id == ValueId::kNone) return std::nullopt;
+    const TensorType& type = graph.at(id).type;
+    const auto end = begin + type.shape.ElementCount();
+    auto part = ToTensor(Ints(begin, end), type);
+    if (!part) return std::nullopt;
+    results.push_back(*std::move(part));
+    begin = end;
+  }
+  return results;
+}
+
 bool IsShapeArithmetic(OpKind kind) {
   switch (kind) {
     case OpKind::kGather:
     case OpKind::kConcat:
     case OpKind::kSlice:
+    case OpKind::kSplit:
     case OpKind::kCast:
     case OpKind::kAdd:
     case OpKind::kSub:
@@ -137,16 +155,22 @@ bool IsShapeArithmetic(OpKind kind) {
 
 }  // namespace
 
-std::optional<Tensor> ShapeArithmetic(const Graph& graph, const Node& node) {
+std::optional<std::vector<Tensor>> ShapeArithmetic(const Graph& graph, const Node& node) {
   if (!IsShapeArithmetic(node.kind)) return std::nullopt;
   const TensorType& type = graph.at(node.outputs[0]).type;
   if (type.shape.rank() > 1 || type.shape.ElementCount() > kMaxElements) return std::nullopt;
   const auto operands = Operands(graph, node);
   if (!operands) return std::nullopt;
+  if (node.kind == OpKind::kSplit) return SplitResults(graph, node, (*operands)[0]);
+  if (node.outputs.size() != 1) return std::nullopt;
   const auto count = static_cast<size_t>(type.shape.ElementCount());
   const auto values = Compute(graph, node, *operands, count);
   if (!values || values->size() != count) return std::nullopt;
-  return ToTensor(*values, type);
+  auto result = ToTensor(*values, type);
+  if (!result) return std::nullopt;
+  std::vector<Tensor> results;
+  results.push_back(*std::move(result));
+  return results;
 }
 
 }  // namespace berth

@@ -17,10 +17,33 @@ Permutation PermOf(const Node& node, int rank) {
   return perm;
 }
 
+// Ops that give their result in the order of their operands.
+bool PassesOrderOn(OpKind kind) {
+  return GetOpDef(kind).elementwise || kind == OpKind::kConcat || kind == OpKind::kPad ||
+         kind == OpKind::kSlice;
+}
+
+// Which values a spatial op reads as its data, perhaps through ops that pass the order on.
+std::vector<bool> FeedsSpatial(const Graph& graph) {
+  std::vector<bool> feeds(graph.values.size());
+  for (size_t i = graph.nodes.size(); i-- > 0;) {
+    const Node& node = graph.nodes[i];
+    if (IsSpatial(node.kind)) {
+      feeds[Index(node.inputs[0])] = true;
+    } else if (PassesOrderOn(node.kind) && feeds[Index(node.outputs[0])]) {
+      for (const ValueId id : node.inputs) {
+        if (id != ValueId::kNone) feeds[Index(id)] = true;
+      }
+    }
+  }
+  return feeds;
+}
+
 class LayoutPass {
  public:
   explicit LayoutPass(Graph& graph)
-      : graph_(graph), model_nodes_(std::move(graph.nodes)), placements_(graph, nodes_) {
+      : graph_(graph), feeds_spatial_(FeedsSpatial(graph)), model_nodes_(std::move(graph.nodes)),
+        placements_(graph, nodes_) {
     graph.nodes.clear();
   }
 
@@ -39,7 +62,7 @@ class LayoutPass {
       return absl::OkStatus();
     }
     const NodeCall call(graph_, node);
-    LayoutContext context{graph_, placements_};
+    LayoutContext context{graph_, placements_, feeds_spatial_};
     std::optional<PermutedNode> permuted = PermuteNode(call.call(), context);
     if (!permuted) permuted = AsTheModelHasIt(node);
     return Emit(node, *std::move(permuted));
@@ -80,6 +103,7 @@ class LayoutPass {
   }
 
   Graph& graph_;
+  const std::vector<bool> feeds_spatial_;
   const std::vector<Node> model_nodes_;
   std::vector<Node> nodes_;
   Placements placements_;
