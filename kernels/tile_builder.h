@@ -108,9 +108,14 @@ class TileBuilder {
   // Every element of the tile = pattern (one element in the low bytes).
   void Fill(const TileView& tile, uint64_t pattern);
   void FillFloat(const TileView& tile, float value);  // converted to tile.dtype
-  // Rows `indices` (1-D view, int32/int64) of `value` along axis 0 (a box of the other axes).
-  TileView GatherRows(ValueId value, const TileView& indices, const Box& row_box,
-                      std::string_view role);
+  // Slices `indices` (1-D view, int32/int64) of `value` along `axis`; the box of the other axes is
+  // `slice`, which has extent 1 there. The tile has as many elements along `axis` as there are
+  // indices. The value must stand in DRAM.
+  TileView GatherSlices(ValueId value, int axis, const TileView& indices, const Box& slice,
+                        std::string_view role);
+
+  // The whole of a value, dense in DRAM, as the operand of a host call.
+  Operand HostOperand(ValueId value);
 
   // N-d elementwise commands: views are collapsed to four loops, several commands where more are
   // needed. Operands must have the extents of `out` (use BroadcastTo).
@@ -129,6 +134,10 @@ class TileBuilder {
                  bool select_last);
   // Along `axis`, whole in the tile; in place is allowed.
   void Softmax(const TileView& out, const TileView& in, int axis, bool is_log);
+
+  // Element `indices[p]` of `in` along `axis` becomes element p of `out`; indices are a 1-D view of
+  // int32 and must be within the axis when the command runs.
+  void Pick(const TileView& out, const TileView& in, const TileView& indices, int axis);
 
   // A command of exactly four loops: for matrix, pool, softmax, interpolate. Operands come from
   // Operand4; engine, op and order are filled in here.

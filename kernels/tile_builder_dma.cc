@@ -114,45 +114,59 @@ void TileBuilder::FillFloat(const TileView& tile, float value) {
   Fill(tile, PatternOf(tile.dtype, value));
 }
 
-TileView TileBuilder::GatherRows(ValueId value, const TileView& indices, const Box& row_box,
-                                 std::string_view role) {
-  const int64_t rows = indices.ElementCount();
-  Extents extent = {rows};
-  extent.insert(extent.end(), row_box.extent.begin(), row_box.extent.end());
+TileView TileBuilder::GatherSlices(ValueId value, int axis, const TileView& indices,
+                                   const Box& slice, std::string_view role) {
+  const auto at = static_cast<size_t>(axis);
+  Extents extent = slice.extent;
+  extent[at] = indices.ElementCount();
   const TileView tile = NewTile(graph_.at(value).type.dtype, extent, role);
   if (IsResident(value)) {
-    Fail(Unimplemented("'{}' is resident: rows are gathered from DRAM only",
+    Fail(Unimplemented("'{}' is resident: slices are gathered from DRAM only",
                        graph_.at(value).name));
     return tile;
   }
-  // One row of the value and of the tile; the loop over rows stands in front of every piece.
-  Box first_row = row_box;
-  first_row.begin.insert(first_row.begin.begin(), 0);
-  first_row.extent.insert(first_row.extent.begin(), 1);
-  const TileView placed = PlacedView(value, first_row);
-  const int64_t row_stride = placed.stride_bytes[0], tile_stride = tile.stride_bytes[0];
-  if (row_stride != static_cast<int32_t>(row_stride)) {
-    Fail(ResourceExhausted("'{}': rows {} bytes apart, a command reaches 2^31 - 1",
-                           graph_.at(value).name, row_stride));
+  // One slice of the value and of the tile; the loop over slices stands in front of every piece.
+  const TileView placed = PlacedView(value, slice);
+  const int64_t pitch = placed.stride_bytes[at], tile_pitch = tile.stride_bytes[at];
+  if (pitch != static_cast<int32_t>(pitch)) {
+    Fail(ResourceExhausted("'{}': slices {} bytes apart, a command reaches 2^31 - 1",
+                           graph_.at(value).name, pitch));
   }
-  Pieces rest = {SliceAt(placed, 0, 0), SliceAt(tile, 0, 0)};
   const auto emit = [&](const Pieces& pieces) {
     Command command;
     command.opcode = Opcode::kDmaGather;
     SetExtents(command, pieces[0]);
-    command.extent[0] = static_cast<int32_t>(rows);
+    command.extent[0] = static_cast<int32_t>(indices.ElementCount());
     command.in0 = Operand4(pieces[0], kAllLoops);
     command.in0.region = placements_[Index(value)].region;
-    command.in0.stride_bytes[0] = static_cast<int32_t>(row_stride);
+    command.in0.stride_bytes[0] = static_cast<int32_t>(pitch);
     command.out = Operand4(pieces[1], kAllLoops);
-    command.out.stride_bytes[0] = static_cast<int32_t>(tile_stride);
+    command.out.stride_bytes[0] = static_cast<int32_t>(tile_pitch);
     command.in1 = Operand4(indices, {0, -1, -1, -1});
     command.params.dma = {};
-    command.params.dma.row_limit = graph_.at(value).type.shape[0];
+    command.params.dma.row_limit = graph_.at(value).type.shape[axis];
     Emit(command);
   };
-  if (rows > 0) ForEachPiece(std::move(rest), emit, kCommandLoops - 1);
+  if (extent[at] > 0) {
+    ForEachPiece({SliceAt(placed, axis, 0), SliceAt(tile, axis, 0)}, emit, kCommandLoops - 1);
+  }
   return tile;
+}
+
+Operand TileBuilder::HostOperand(ValueId value) {
+  const Value& described = graph_.at(value);
+  const TileView placed = PlacedView(value, WholeBox(described.type.shape));
+  if (IsResident(value) || !placed.IsDense()) {
+    Fail(Unimplemented("'{}' is not dense in DRAM, as the host engine needs it", described.name));
+  }
+  Operand operand = Operand4(placed, {-1, -1, -1, -1});
+  operand.region = placements_[Index(value)].region;
+  operand.stride_bytes[0] = static_cast<int32_t>(described.type.ByteCount());
+  if (operand.stride_bytes[0] != described.type.ByteCount()) {
+    Fail(ResourceExhausted("'{}': {} bytes, a host call reaches 2^31 - 1", described.name,
+                           described.type.ByteCount()));
+  }
+  return operand;
 }
 
 }  // namespace berth

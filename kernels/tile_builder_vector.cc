@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "kernels/tile_pieces.h"
 
 namespace berth {
@@ -136,6 +138,27 @@ void TileBuilder::ArgReduce(ReduceFunction function, const TileView& out, const 
 
 void TileBuilder::Softmax(const TileView& out, const TileView& in, int axis, bool is_log) {
   AlongAxis(VectorCommand(Opcode::kSoftmax, is_log ? 1 : 0), out, in, axis);
+}
+
+void TileBuilder::Pick(const TileView& out, const TileView& in, const TileView& indices,
+                       int axis) {
+  if (out.ElementCount() == 0) return;
+  const auto at = static_cast<size_t>(axis);
+  Command command = VectorCommand(Opcode::kInterpolate, 0);
+  command.params.vector.window.input_height = static_cast<int32_t>(in.extent[at]);
+  command.in1 = Operand4(indices, {-1, 0, -1, -1});
+  const auto emit = [&](const Pieces& pieces) {
+    const auto outer = static_cast<int32_t>(pieces[0].extent[2]);
+    const auto inner = static_cast<int32_t>(pieces[0].extent[3]);
+    const int32_t extents[4] = {outer, static_cast<int32_t>(out.extent[at]), inner, 1};
+    std::copy(std::begin(extents), std::end(extents), std::begin(command.extent));
+    command.out = Operand4(pieces[0], {2, -1, 3, -1});
+    command.out.stride_bytes[1] = static_cast<int32_t>(out.stride_bytes[at]);
+    command.in0 = Operand4(pieces[1], {2, -1, 3, -1});
+    command.in0.stride_bytes[1] = static_cast<int32_t>(in.stride_bytes[at]);
+    Emit(command);
+  };
+  ForEachPiece({SliceAt(out, axis, 0), SliceAt(in, axis, 0)}, emit, 2);
 }
 
 }  // namespace berth

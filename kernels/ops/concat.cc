@@ -1,7 +1,17 @@
 // Concat along one axis (opset 1: axis 1 unless given).
+//
+// Lowering, where the planner cannot make the inputs parts of the output in place: pieces go from
+// DRAM through scratchpad to their part of the output. Where a piece would be stored in runs too
+// short for DRAM, whole rows of the output are assembled in scratchpad instead.
+#include <algorithm>
+
 #include "base/checked_math.h"
 #include "kernels/ops/dtype_check.h"
+#include "kernels/ops/move_box.h"
 #include "kernels/ops/ops.h"
+#include "kernels/tail.h"
+#include "kernels/tile_loop.h"
+#include "kernels/vector_steps.h"
 
 namespace berth {
 namespace {
@@ -36,11 +46,96 @@ absl::StatusOr<std::vector<TensorType>> ConcatTypes(const OpCall& call) {
   return std::vector<TensorType>{std::move(result)};
 }
 
+constexpr int64_t kShortRunBytes = 64;
+constexpr int64_t kMostRowBytes = 4096;  // of an assembled row
+
+int AxisOf(const OpCall& call) { return *ConcatAxis(call); }
+
+// Bytes of one step along the axis.
+int64_t PitchBytes(const OpCall& call, int axis) {
+  const Shape& output = call.output().shape;
+  return output.Product(axis + 1, output.rank()) * DTypeBytes(call.input(0).dtype);
+}
+
+bool IsAssembled(const OpCall& call) {
+  const int axis = AxisOf(call);
+  const int64_t pitch_bytes = PitchBytes(call, axis);
+  int64_t shortest = call.output().shape[axis];
+  for (const TensorType& input : call.inputs) {
+    if (input.shape[axis] > 0) shortest = std::min(shortest, input.shape[axis]);
+  }
+  return shortest * pitch_bytes < kShortRunBytes &&
+         call.output().shape[axis] * pitch_bytes <= kMostRowBytes;
+}
+
+IterationSpace ConcatSpace(const OpCall& call) {
+  IterationSpace space = AxisLoops(call.output().shape);
+  if (!IsAssembled(call)) return space;
+  for (size_t axis = static_cast<size_t>(AxisOf(call)); axis < space.size(); ++axis) {
+    space[axis].shrink_order = -1;
+  }
+  return space;
+}
+
+TileCost ConcatCost(const OpCall& call, const TileShape& tile) {
+  Extents extent(tile.begin(), tile.end());
+  TileCost cost;
+  cost.scratchpad_bytes = TileBytes(call.output().dtype, extent) + TailBytes(call, extent);
+  if (!IsAssembled(call)) return cost;
+  const int axis = AxisOf(call);
+  for (const TensorType& input : call.inputs) {
+    extent[static_cast<size_t>(axis)] = input.shape[axis];
+    cost.scratchpad_bytes += TileBytes(input.dtype, extent);
+  }
+  return cost;
+}
+
+void MovePieces(const OpCall& call, size_t axis, const TileShape& tile, TileBuilder& builder) {
+  int64_t begin = 0;
+  for (size_t i = 0; i < call.inputs.size(); ++i) {
+    ForEachTile(call.inputs[i].shape.extents(), tile, [&](const Box& from) {
+      Box to = from;
+      to.begin[axis] += begin;
+      MoveBox(call, call.node->inputs[i], from, to, builder);
+    });
+    begin += call.inputs[i].shape[static_cast<int>(axis)];
+  }
+}
+
+void AssembleRows(const OpCall& call, size_t axis, const Box& box, TileBuilder& builder) {
+  const ValueId result = call.node->outputs[0];
+  const TileView tile = builder.OutputTile(result, call.output().dtype, box, "output");
+  Box from = box;
+  Extents begin(box.begin.size(), 0);
+  for (size_t i = 0; i < call.inputs.size(); ++i) {
+    from.extent[axis] = call.inputs[i].shape[static_cast<int>(axis)];
+    if (from.extent[axis] == 0) continue;
+    builder.Copy(tile.Sub(begin, from.extent), builder.Load(call.node->inputs[i], from, "input"));
+    begin[axis] += from.extent[axis];
+  }
+  builder.Store(result, box, EmitTail(*call.node, 0, box, tile, builder));
+}
+
+absl::Status LowerConcat(const OpCall& call, const TileShape& tile, TileBuilder& builder) {
+  const auto axis = static_cast<size_t>(AxisOf(call));
+  if (!IsAssembled(call)) {
+    MovePieces(call, axis, tile, builder);
+  } else {
+    ForEachTile(call.output().shape.extents(), tile,
+                [&](const Box& box) { AssembleRows(call, axis, box, builder); });
+  }
+  return builder.status();
+}
+
 }  // namespace
 
 const OpDef& ConcatOp() {
-  static const OpDef def{
-      .kind = OpKind::kConcat, .infer_types = ConcatTypes, .view = ViewKind::kConcat};
+  static const OpDef def{.kind = OpKind::kConcat,
+                         .infer_types = ConcatTypes,
+                         .iteration_space = ConcatSpace,
+                         .tile_cost = ConcatCost,
+                         .lower = LowerConcat,
+                         .view = ViewKind::kConcat};
   return def;
 }
 

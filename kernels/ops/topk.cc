@@ -2,9 +2,11 @@
 // first. k is an attribute before opset 10, input 1 from then on. Runs on the host engine.
 #include <algorithm>
 
+#include "kernels/host_functions.h"
 #include "kernels/ops/dtype_check.h"
 #include "kernels/ops/ops.h"
 #include "kernels/ops/shape_operands.h"
+#include "kernels/tile_builder.h"
 
 namespace berth {
 namespace {
@@ -32,10 +34,46 @@ absl::StatusOr<std::vector<TensorType>> TopKTypes(const OpCall& call) {
   return types;
 }
 
+// One command for the whole tensor: there is nothing to tile.
+IterationSpace TopKSpace(const OpCall&) { return {}; }
+TileCost TopKCost(const OpCall&, const TileShape&) { return {}; }
+
+absl::Status LowerTopK(const OpCall& call, const TileShape&, TileBuilder& builder) {
+  const Node& node = *call.node;
+  const Shape& shape = call.input(0).shape;
+  const int axis = *NormalizeAxis(node.attributes.Int("axis", -1), shape.rank());
+  BERTH_ASSIGN_OR_RETURN(const int64_t k, TopCount(call));
+  if (k == 0 || shape.ElementCount() == 0) return absl::OkStatus();
+  Command command;
+  command.opcode = Opcode::kHostCall;
+  command.params.host = {};
+  HostParams& host = command.params.host;
+  host.function = static_cast<uint32_t>(HostFunctionId::kTopK);
+  host.values[0] = shape.Product(0, axis);
+  host.values[1] = shape[axis];
+  host.values[2] = shape.Product(axis + 1, shape.rank());
+  host.values[3] = k;
+  host.values[4] = node.attributes.Int("largest", 1) != 0 ? 1 : 0;
+  command.in0 = builder.HostOperand(node.inputs[0]);
+  Operand* const results[] = {&command.out, &command.in1};
+  const uint32_t masks[] = {1u << 0, 1u << 2};
+  for (size_t i = 0; i < node.outputs.size(); ++i) {
+    if (node.outputs[i] == ValueId::kNone) continue;
+    *results[i] = builder.HostOperand(node.outputs[i]);
+    host.output_mask |= masks[i];
+  }
+  builder.Emit(command);
+  return builder.status();
+}
+
 }  // namespace
 
 const OpDef& TopKOp() {
-  static const OpDef def{.kind = OpKind::kTopK, .infer_types = TopKTypes};
+  static const OpDef def{.kind = OpKind::kTopK,
+                         .infer_types = TopKTypes,
+                         .iteration_space = TopKSpace,
+                         .tile_cost = TopKCost,
+                         .lower = LowerTopK};
   return def;
 }
 
