@@ -79,18 +79,21 @@ int64_t Repeats(const Command& c, const Operand& o) {
   return repeats;
 }
 
-// The access of `operand` (0 out, 1 in0) that lies in DRAM, of a command's one row if `row`.
-Access DramAccess(const Command& command, bool row) {
-  Command one = command;
-  if (row) {
-    one.opcode = command.opcode == Opcode::kDmaGather ? Opcode::kDmaLoad : Opcode::kDmaStore;
-    one.extent[0] = 1;
-    one.in1 = Operand{};
-  }
-  for (const Access& access : CollectAccesses(one)) {
+// The access that lies in DRAM.
+Access DramAccess(const Command& command) {
+  for (const Access& access : CollectAccesses(command)) {
     if (access.space == MemorySpace::kDram) return access;
   }
   return {};
+}
+
+// One row of a gather or scatter, as a plain transfer.
+Command OneRow(const Command& command) {
+  Command row = command;
+  row.opcode = command.opcode == Opcode::kDmaGather ? Opcode::kDmaLoad : Opcode::kDmaStore;
+  row.extent[0] = 1;
+  row.in1 = Operand{};
+  return row;
 }
 
 }  // namespace
@@ -150,9 +153,9 @@ CommandCost CostModel::DmaCommand(const Command& c) const {
   cost.uses_dram = far.space == MemorySpace::kDram;
   if (!cost.uses_dram) return cost;
   if (c.opcode == Opcode::kDmaGather || c.opcode == Opcode::kDmaScatter) {
-    cost.dram = dram_.ScatteredRows(DramAccess(c, true), c.extent[0]);
+    cost.dram = dram_.ScatteredRows(DramAccess(OneRow(c)), c.extent[0]);
   } else {
-    cost.dram = dram_.Transfer(DramAccess(c, false), Repeats(c, far));
+    cost.dram = dram_.Transfer(DramAccess(c), Repeats(c, far));
   }
   return cost;
 }
