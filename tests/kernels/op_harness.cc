@@ -290,8 +290,9 @@ class MachineRun {
       const auto where = [&](const absl::Status& status) {
         return Annotate(status, DumpCommand(program.view(), 0));
       };
-      BERTH_RETURN_IF_ERROR(where(VerifyCommand(program.view(), config_, 0)));
       BERTH_RETURN_IF_ERROR(where(Resolve(command)));
+      program.commands = {command};
+      BERTH_RETURN_IF_ERROR(where(VerifyCommand(program.view(), config_, 0)));
       Count(commands[i]);
       AlignedBytes scratch;
       const int64_t scratch_bytes = ScratchBytes(command);
