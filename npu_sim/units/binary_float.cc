@@ -28,12 +28,12 @@ void Arithmetic(BinaryFunction function, const float* a, const float* b, size_t 
     case BinaryFunction::kMax:
       return map([](auto, auto x, auto y) HWY_ATTR {
         const auto larger = hn::IfThenElse(hn::Gt(x, y), x, y);
-        return hn::IfThenElse(hn::Ne(x, x), x, larger);
+        return hn::IfThenElse(hn::IsNaN(x), x, larger);
       });
     case BinaryFunction::kMin:
       return map([](auto, auto x, auto y) HWY_ATTR {
         const auto smaller = hn::IfThenElse(hn::Lt(x, y), x, y);
-        return hn::IfThenElse(hn::Ne(x, x), x, smaller);
+        return hn::IfThenElse(hn::IsNaN(x), x, smaller);
       });
     default:  // kPRelu
       return map([](auto d, auto x, auto y) HWY_ATTR {

@@ -25,7 +25,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 template <class D, class V>
 HWY_INLINE V FullExp(D d, V x) {
   const V result = hn::Exp(d, hn::Min(x, hn::Set(d, 100.0f)));
-  return hn::IfThenElse(hn::Ne(x, x), x, result);
+  return hn::IfThenElse(hn::IsNaN(x), x, result);
 }
 
 // Highway's Log is defined on positive finite values.
@@ -51,7 +51,7 @@ template <class D, class V>
 HWY_INLINE V FullTanh(D d, V x) {
   const V limit = hn::Set(d, 20.0f);
   const V bounded = hn::Min(hn::Max(x, hn::Neg(limit)), limit);
-  return hn::IfThenElse(hn::Ne(x, x), x, hn::Tanh(d, bounded));
+  return hn::IfThenElse(hn::IsNaN(x), x, hn::Tanh(d, bounded));
 }
 
 // Horner's rule, highest coefficient first.
@@ -79,7 +79,7 @@ HWY_INLINE V Erf(D d, V x) {
   const V capped = hn::Min(magnitude, hn::Set(d, 4.0f));
   const V outer = hn::CopySign(hn::Sub(one, hn::Exp(d, Polynomial(d, capped, kOuter))), x);
   const V result = hn::IfThenElse(hn::Lt(magnitude, one), inner, outer);
-  return hn::IfThenElse(hn::Ne(x, x), x, result);
+  return hn::IfThenElse(hn::IsNaN(x), x, result);
 }
 
 // log(1 + exp(x)) without overflow.

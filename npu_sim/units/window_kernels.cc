@@ -56,7 +56,7 @@ struct Max {
   template <class V>
   static HWY_INLINE V Add(V sum, V value, V) {
     if constexpr (std::is_same_v<In, float>) {  // NaN stays
-      return hn::IfThenElse(hn::Or(hn::Gt(value, sum), hn::Ne(value, value)), value, sum);
+      return hn::IfThenElse(hn::Or(hn::Gt(value, sum), hn::IsNaN(value)), value, sum);
     } else {
       return hn::Max(sum, value);
     }
@@ -138,6 +138,7 @@ void RunAll(WindowOp op, const WindowJob& job) {
     case WindowOp::kMax:
       return RunNarrow<Max>(dtype, job);
     case WindowOp::kSum:
+      if (dtype == DType::kInt32) return Run<AddTaps, int32_t>(job);
       return RunNarrow<AddTaps>(dtype, job);
   }
 }

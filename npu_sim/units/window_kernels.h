@@ -16,7 +16,7 @@ namespace berth {
 enum class WindowOp {
   kMultiplyAdd,  // float: float sums; int8, uint8, int32: int32 sums of (value - zero) * weight
   kMax,          // float, int8, uint8; the dtype stays
-  kSum,          // float sums; int8, uint8: int32 sums
+  kSum,          // float sums; int8, uint8, int32: int32 sums of value - zero
 };
 
 struct WindowJob {

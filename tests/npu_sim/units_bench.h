@@ -2,7 +2,8 @@
 //
 // Every byte that no operand owns holds 0xff (a NaN in every float dtype), so a read beside an
 // operand shows in the result; a run checks that only the bytes that npu_sim/access.h lists as
-// written have changed, and that the scratch is not overrun.
+// written have changed, and that the scratch is not overrun. The seed also chooses the instruction set
+// of the vector kernels: seeds 1 and 2 modulo 4 run those of AVX2 and of plain C++.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -15,6 +16,7 @@
 #include <vector>
 
 #include "base/dtype.h"
+#include "hwy/targets.h"
 #include "npu_sim/access.h"
 #include "npu_sim/units.h"
 
@@ -68,7 +70,13 @@ void ForEachIndex(const Extents& e, F f) {
 
 class UnitsBench {
  public:
-  explicit UnitsBench(uint64_t seed) : random_(seed) {}
+  explicit UnitsBench(uint64_t seed) : random_(seed) {
+    const int64_t targets = seed % 4 == 1 ? HWY_AVX2 : seed % 4 == 2 ? HWY_EMU128 : 0;
+    UseTargets(targets != 0 && (hwy::SupportedTargets() & targets) == 0 ? 0 : targets);
+  }
+  ~UnitsBench() { UseTargets(0); }
+  UnitsBench(const UnitsBench&) = delete;
+  UnitsBench& operator=(const UnitsBench&) = delete;
 
   std::mt19937_64& random() { return random_; }
   int64_t Uniform(int64_t low, int64_t high) {  // inclusive
@@ -161,6 +169,10 @@ class UnitsBench {
   HostFunctionTable host_functions;
 
  private:
+  static void UseTargets(int64_t targets) {  // 0: what the machine has
+    hwy::SetSupportedTargetsForTest(targets);
+    hwy::GetChosenTarget().DeInit();
+  }
   std::vector<std::byte>& Memory(MemorySpace space) {
     return memories_[static_cast<size_t>(space)];
   }
