@@ -13,10 +13,10 @@ int64_t Taps(const Window& w) {
   return CeilDiv(w.kernel_height, w.upsample_height) * CeilDiv(w.kernel_width, w.upsample_width);
 }
 
-int64_t RateDivisor(DType dtype, const MatrixConfig& config) {
-  if (dtype == DType::kFloat32) return config.fp32_rate_divisor;
-  if (dtype == DType::kFloat16 || dtype == DType::kBFloat16) return config.fp16_rate_divisor;
-  return 1;
+// By the wider operand.
+int64_t RateDivisor(const Command& c, const MatrixConfig& config) {
+  const int64_t bytes = std::max(DTypeBytes(c.in0.dtype), DTypeBytes(c.in1.dtype));
+  return bytes == 1 ? 1 : bytes == 2 ? config.fp16_rate_divisor : config.fp32_rate_divisor;
 }
 
 struct Folds {
@@ -94,7 +94,7 @@ MatrixCost CostOfMatrix(const Command& c, const MatrixConfig& config) {
   const MatrixShape shape = ShapeOf(c);
   MatrixCost cost;
   cost.macs = shape.macs();
-  cost.rate_divisor = RateDivisor(c.in0.dtype, config);
+  cost.rate_divisor = RateDivisor(c, config);
   const int64_t words = shape.batch * shape.m * shape.n;
   int64_t passes = 1;  // over the accumulators
   if (c.opcode == Opcode::kDepthwise) {

@@ -82,11 +82,8 @@ OperandSpec VectorSpec(Opcode opcode) {
   return spec;
 }
 
-bool IsHalf(DType dtype) { return dtype == DType::kFloat16 || dtype == DType::kBFloat16; }
-bool IsByte(DType dtype) { return dtype == DType::kInt8 || dtype == DType::kUInt8; }
-bool IsNarrow(DType dtype) {
-  return IsByte(dtype) || dtype == DType::kInt16 || dtype == DType::kUInt16;
-}
+bool IsShortFloat(DType dtype) { return IsFloat(dtype) && dtype != DType::kFloat64; }
+bool IsShortInteger(DType dtype) { return IsInteger(dtype) && DTypeBytes(dtype) <= 4; }
 
 std::string Mismatch(std::string_view what, DType a, DType b) {
   return fmt::format("{} ({}, {})", what, DTypeName(a), DTypeName(b));
@@ -94,65 +91,50 @@ std::string Mismatch(std::string_view what, DType a, DType b) {
 
 std::string CheckMatrixDTypes(const Command& c) {
   const DType a = c.in0.dtype, b = c.in1.dtype;
-  DType accumulator = DType::kUndefined;
-  if (a == b && (a == DType::kFloat32 || IsHalf(a))) accumulator = DType::kFloat32;
-  if (IsByte(a) && IsByte(b)) accumulator = DType::kInt32;
-  if (accumulator == DType::kUndefined) return Mismatch("operand dtypes do not multiply", a, b);
+  const bool floats = IsShortFloat(a) && a == b;
+  if (!floats && !(IsShortInteger(a) && IsShortInteger(b))) {
+    return Mismatch("operand dtypes do not multiply", a, b);
+  }
+  const DType accumulator = floats ? DType::kFloat32 : DType::kInt32;
   if (c.acc.dtype != accumulator) return Mismatch("accumulator dtype", c.acc.dtype, accumulator);
-  if (c.in2.present() && c.in2.dtype != accumulator) {
-    return Mismatch("bias dtype differs from the accumulator's", c.in2.dtype, accumulator);
+  const bool bias_fits = c.in2.dtype == accumulator || (floats && c.in2.dtype == a);
+  if (c.in2.present() && !bias_fits) {
+    return Mismatch("bias dtype does not fit the accumulator's", c.in2.dtype, accumulator);
   }
   if (!(c.flags & kFlagWriteOut)) return "";
   const DType out = c.out.dtype;
-  const bool fits = accumulator == DType::kFloat32
-                        ? out == DType::kFloat32 || out == a
-                        : IsNarrow(out) || out == DType::kInt32 || out == DType::kFloat32;
+  const bool fits =
+      floats ? out == DType::kFloat32 || out == a : IsShortInteger(out) || out == DType::kFloat32;
   return fits ? ""
               : Mismatch("output dtype does not follow from the accumulator's", out, accumulator);
-}
-
-bool WorksOnIntegers(UnaryFunction function) {
-  switch (function) {
-    case UnaryFunction::kIdentity:
-    case UnaryFunction::kRelu:
-    case UnaryFunction::kClip:
-    case UnaryFunction::kNeg:
-    case UnaryFunction::kAbs:
-    case UnaryFunction::kSquare:
-    case UnaryFunction::kSign:
-    case UnaryFunction::kNot:
-      return true;
-    default:
-      return false;
-  }
 }
 
 std::string CheckUnaryDTypes(const Command& c) {
   const auto function = static_cast<UnaryFunction>(c.params.vector.function);
   if (c.out.dtype != c.in0.dtype) return Mismatch("dtypes differ", c.out.dtype, c.in0.dtype);
-  if (!IsFloat(c.in0.dtype) && !WorksOnIntegers(function)) {
-    return fmt::format("{} needs a float dtype, not {}", UnaryFunctionName(function),
-                       DTypeName(c.in0.dtype));
-  }
+  if (function == UnaryFunction::kNot && IsFloat(c.in0.dtype)) return "not of a float dtype";
   return "";
 }
 
 std::string CheckBinaryDTypes(const Command& c) {
-  if (c.in0.dtype != c.in1.dtype) return Mismatch("dtypes differ", c.in0.dtype, c.in1.dtype);
   const auto function = static_cast<BinaryFunction>(c.params.vector.function);
-  const bool logic = function >= BinaryFunction::kEqual && function <= BinaryFunction::kXor;
-  const DType expected = logic ? DType::kBool : c.in0.dtype;
+  const bool power = function == BinaryFunction::kPow || function == BinaryFunction::kPowReversed;
+  const bool compares =
+      function >= BinaryFunction::kEqual && function <= BinaryFunction::kGreaterOrEqual;
+  const bool logical = function >= BinaryFunction::kAnd && function <= BinaryFunction::kXor;
+  if (power) return c.out.dtype == DType::kBool ? "a power is not bool" : "";
+  if (c.in0.dtype != c.in1.dtype) return Mismatch("dtypes differ", c.in0.dtype, c.in1.dtype);
+  const DType expected = compares ? DType::kBool : c.in0.dtype;
   if (c.out.dtype != expected) return Mismatch("output dtype", c.out.dtype, expected);
-  return "";
+  return logical && IsFloat(c.in0.dtype) ? "logic on a float dtype" : "";
 }
 
 std::string CheckQuantizedDTypes(const Command& c) {
   if (c.in1.dtype != DType::kFloat32) return "the scale must be float32";
-  const bool to_float = c.opcode == Opcode::kDequantize;
-  const bool from_float = c.opcode == Opcode::kQuantize;
-  const bool in_fits = from_float ? c.in0.dtype == DType::kFloat32 : IsInteger(c.in0.dtype);
-  const bool out_fits = to_float ? c.out.dtype == DType::kFloat32
-                                 : IsNarrow(c.out.dtype) || c.out.dtype == DType::kInt32;
+  const bool in_fits =
+      c.opcode == Opcode::kQuantize ? IsFloat(c.in0.dtype) : IsShortInteger(c.in0.dtype);
+  const bool out_fits =
+      c.opcode == Opcode::kDequantize ? IsFloat(c.out.dtype) : IsShortInteger(c.out.dtype);
   return in_fits && out_fits ? "" : Mismatch("dtypes do not fit", c.in0.dtype, c.out.dtype);
 }
 
@@ -164,10 +146,12 @@ std::string CheckInterpolateDTypes(const Command& c) {
 
 std::string CheckReduceDTypes(const Command& c) {
   const auto function = static_cast<ReduceFunction>(c.params.vector.function);
-  const bool position = function == ReduceFunction::kArgMax || function == ReduceFunction::kArgMin;
-  const DType expected = position ? DType::kInt64 : c.in0.dtype;
-  if (position && (c.flags & kFlagAccumulate)) return "a position cannot accumulate";
-  return c.out.dtype == expected ? "" : Mismatch("output dtype", c.out.dtype, expected);
+  if (function == ReduceFunction::kArgMax || function == ReduceFunction::kArgMin) {
+    if (c.flags & kFlagAccumulate) return "a position cannot accumulate";
+    return c.out.dtype == DType::kInt64 ? "" : "a position must be int64";
+  }
+  const bool fits = IsFloat(c.in0.dtype) == IsFloat(c.out.dtype);
+  return fits ? "" : Mismatch("dtypes do not fit", c.out.dtype, c.in0.dtype);
 }
 
 }  // namespace
