@@ -10,7 +10,7 @@
 
 #include "absl/types/span.h"
 #include "planner/pool/blocks.h"
-#include "planner/pool/measures.h"
+#include "planner/pool/occupancy.h"
 #include "planner/pool/trial.h"
 #include "planner/pool/work_budget.h"
 
@@ -22,9 +22,25 @@ enum class FitPolicy : uint8_t { kFirstFit, kBestFit };
 std::vector<int32_t> SequenceBlocks(absl::Span<const double> primary,
                                     absl::Span<const double> secondary);
 
-// Gives up at the first block that would end above `limit_bytes`. Blocks that are neither fixed nor
-// in the sequence are left out: their offset is kNoOffset.
-Trial PlaceGreedily(const BlockSet& set, absl::Span<const int32_t> sequence, FitPolicy policy,
-                    int64_t limit_bytes, WorkBudget* budget);
+// Places many sequences of one set; keeps its memory from one to the next.
+class GreedyPlacer {
+ public:
+  explicit GreedyPlacer(const BlockSet& set);  // `set` must outlive the placer
+
+  // Gives up at the first block that would end above `limit_bytes`. Blocks that are neither fixed
+  // nor in the sequence are left out: their offset is kNoOffset.
+  Trial Place(absl::Span<const int32_t> sequence, FitPolicy policy, int64_t limit_bytes,
+              WorkBudget* budget);
+
+ private:
+  int64_t ChooseOffset(const Block& block, FitPolicy policy);
+  void CollectForbidden(const Block& block);
+  void Put(int32_t block, int64_t offset_bytes, Trial* trial);
+
+  const BlockSet& set_;
+  Occupancy occupancy_;
+  std::vector<ByteRange> forbidden_;
+  int64_t work_units_ = 0;
+};
 
 }  // namespace berth

@@ -24,9 +24,10 @@ void AddToUnion(ByteRange bytes, std::vector<ByteRange>* ranges) {
 
 }  // namespace
 
-Occupancy::Occupancy(int32_t section_count)
+Occupancy::Occupancy(int32_t section_count, int32_t longest_run)
     : all_{0,
            static_cast<int32_t>(std::bit_ceil(static_cast<uint32_t>(std::max(section_count, 1))))},
+      longest_run_(longest_run),
       nodes_(2 * static_cast<size_t>(all_.end)) {}
 
 void Occupancy::Clear() {
@@ -46,7 +47,7 @@ void Occupancy::Collect(int32_t begin_section, int32_t end_section,
 }
 
 void Occupancy::AddBelow(size_t node, Run node_run, Run run, ByteRange bytes) {
-  AddToUnion(bytes, &nodes_[node].touching);
+  if (IsUsed(node_run)) AddToUnion(bytes, &nodes_[node].touching);
   if (run.begin <= node_run.begin && node_run.end <= run.end) {
     AddToUnion(bytes, &nodes_[node].covering);
     return;
@@ -58,11 +59,13 @@ void Occupancy::AddBelow(size_t node, Run node_run, Run run, ByteRange bytes) {
 
 void Occupancy::CollectBelow(size_t node, Run node_run, Run run,
                              std::vector<ByteRange>* taken) const {
-  if (nodes_[node].touching.empty()) return;
-  const bool is_tile = run.begin <= node_run.begin && node_run.end <= run.end;
-  const std::vector<ByteRange>& ranges = is_tile ? nodes_[node].touching : nodes_[node].covering;
-  taken->insert(taken->end(), ranges.begin(), ranges.end());
-  if (is_tile) return;
+  if (IsUsed(node_run)) {
+    if (nodes_[node].touching.empty()) return;
+    const bool is_tile = run.begin <= node_run.begin && node_run.end <= run.end;
+    const std::vector<ByteRange>& ranges = is_tile ? nodes_[node].touching : nodes_[node].covering;
+    taken->insert(taken->end(), ranges.begin(), ranges.end());
+    if (is_tile) return;
+  }
   const int32_t middle = node_run.begin + (node_run.end - node_run.begin) / 2;
   if (run.begin < middle) CollectBelow(2 * node, {node_run.begin, middle}, run, taken);
   if (run.end > middle) CollectBelow(2 * node + 1, {middle, node_run.end}, run, taken);

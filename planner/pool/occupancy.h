@@ -4,7 +4,8 @@
 // `covering`, of what was added over all of the node's sections, and `touching`, of what was added
 // over any of them. A query joins `touching` of the O(log sections) nodes that tile its run and
 // `covering` of their ancestors. Packed bytes coalesce, so that the cost of a query follows the
-// number of holes, not of the blocks that are live.
+// number of holes, not of the blocks that are live. Nodes wider than any run keep nothing: no run
+// covers them or asks for them as a whole.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +21,8 @@ struct ByteRange {
 
 class Occupancy {
  public:
-  explicit Occupancy(int32_t section_count);
+  // No run that is added or asked for is longer than `longest_run` sections.
+  Occupancy(int32_t section_count, int32_t longest_run);
 
   void Clear();
   void Add(int32_t begin_section, int32_t end_section, ByteRange bytes);
@@ -40,7 +42,10 @@ class Occupancy {
   void AddBelow(size_t node, Run node_run, Run run, ByteRange bytes);
   void CollectBelow(size_t node, Run node_run, Run run, std::vector<ByteRange>* taken) const;
 
+  bool IsUsed(Run node_run) const { return node_run.end - node_run.begin <= longest_run_; }
+
   Run all_;
+  int32_t longest_run_;
   std::vector<Node> nodes_;
 };
 

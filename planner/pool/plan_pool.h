@@ -16,9 +16,9 @@
 namespace berth {
 
 struct PoolOptions {
-  // Work of the search in units of about 2 ns (one visit of a candidate). The default is some
-  // 80 ms: little beside a compile, and the gain of more is small.
-  int64_t work_limit_units = 40'000'000;
+  // Work of the search in units of about 3 ns (one visit of a candidate). The default is some
+  // 100 ms: little beside a compile, and the gain of more is small.
+  int64_t work_limit_units = 30'000'000;
   uint64_t seed = 1;  // of the improvement
   // Ends the search early when it returns true (time limits, cancelled requests): the plan then
   // says that it is not reproducible. Empty: never.

@@ -31,10 +31,11 @@ constexpr Entry kEntries[] = {
 };
 constexpr Entry kByHint = {BlockMeasure::kHint, BlockMeasure::kSize, FitPolicy::kFirstFit};
 
-void RunEntry(const BlockSet& set, const Entry& entry, WorkBudget* budget, Incumbent* incumbent) {
+void RunEntry(const BlockSet& set, const Entry& entry, GreedyPlacer* placer, WorkBudget* budget,
+              Incumbent* incumbent) {
   const std::vector<int32_t> sequence =
       SequenceBlocks(MeasureBlocks(set, entry.primary), MeasureBlocks(set, entry.secondary));
-  Trial trial = PlaceGreedily(set, sequence, entry.policy, incumbent->height_bytes - 1, budget);
+  Trial trial = placer->Place(sequence, entry.policy, incumbent->height_bytes - 1, budget);
   incumbent->Offer(
       std::move(trial),
       fmt::format("{} by {}", entry.policy == FitPolicy::kFirstFit ? "first-fit" : "best-fit",
@@ -50,11 +51,12 @@ bool HasHints(const BlockSet& set) {
 
 void RunGreedyPortfolio(const BlockSet& set, int64_t target_bytes, WorkBudget* budget,
                         Incumbent* incumbent) {
-  if (HasHints(set)) RunEntry(set, kByHint, budget, incumbent);
+  GreedyPlacer placer(set);
+  if (HasHints(set)) RunEntry(set, kByHint, &placer, budget, incumbent);
   for (const Entry& entry : kEntries) {
     const bool has_plan = !incumbent->offset_bytes.empty();
     if (has_plan && (incumbent->height_bytes <= target_bytes || budget->IsExhausted())) return;
-    RunEntry(set, entry, budget, incumbent);
+    RunEntry(set, entry, &placer, budget, incumbent);
   }
 }
 

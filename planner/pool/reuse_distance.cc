@@ -14,7 +14,7 @@ namespace {
 
 constexpr int64_t kAsLongAsPossible = std::numeric_limits<int64_t>::max();
 constexpr int64_t kEnoughSteps[] = {kAsLongAsPossible, 64, 16, 4, 1};
-constexpr int32_t kLongFactor = 8;  // a block this many times longer than the median is long
+constexpr double kLongFactor = 8;  // a block this many times longer than the median is long
 
 // Blocks placed before the sweep; the sweep goes around them.
 struct Pinned {
@@ -130,15 +130,13 @@ std::vector<int64_t> FixedOffsets(const BlockSet& set) {
 // The long-lived blocks, packed at the bottom by themselves; none where they do not fit.
 std::vector<int64_t> PackLongBlocks(const BlockSet& set, int64_t capacity_bytes,
                                     WorkBudget* budget) {
-  std::vector<int32_t> lengths;
-  for (const Block& block : set.blocks) lengths.push_back(block.end_section - block.begin_section);
-  std::vector<int32_t> sorted = lengths;
+  const std::vector<double> lengths = MeasureBlocks(set, BlockMeasure::kLength);
+  std::vector<double> sorted = lengths;
   std::nth_element(sorted.begin(), sorted.begin() + sorted.size() / 2, sorted.end());
-  const int64_t long_length = int64_t{kLongFactor} * sorted[sorted.size() / 2];
-  std::vector<int32_t> sequence = SequenceBlocks(MeasureBlocks(set, BlockMeasure::kLength),
-                                                 MeasureBlocks(set, BlockMeasure::kSize));
-  std::erase_if(sequence, [&](int32_t index) { return lengths[index] < long_length; });
-  Trial trial = PlaceGreedily(set, sequence, FitPolicy::kBestFit, capacity_bytes, budget);
+  const double long_steps = kLongFactor * sorted[sorted.size() / 2];
+  std::vector<int32_t> sequence = SequenceBlocks(lengths, MeasureBlocks(set, BlockMeasure::kSize));
+  std::erase_if(sequence, [&](int32_t index) { return lengths[index] < long_steps; });
+  Trial trial = GreedyPlacer(set).Place(sequence, FitPolicy::kBestFit, capacity_bytes, budget);
   return trial.is_complete ? trial.offset_bytes : FixedOffsets(set);
 }
 

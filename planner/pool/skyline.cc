@@ -119,9 +119,8 @@ void SkylinePlacer::Raise(const Block& placed, int64_t offset_bytes) {
   for (size_t i = 0; i < count; ++i) {
     const bool meets = (waiting_.begin_section[i] < placed.end_section) &
                        (placed.begin_section < waiting_.end_section[i]);
-    const int64_t raised_bytes =
-        std::max(waiting_.offset_bytes[i],
-                 AlignUpToPowerOfTwo(end_bytes, waiting_.alignment_bytes[i]));
+    const int64_t raised_bytes = std::max(
+        waiting_.offset_bytes[i], AlignUpToPowerOfTwo(end_bytes, waiting_.alignment_bytes[i]));
     waiting_.offset_bytes[i] = meets ? raised_bytes : waiting_.offset_bytes[i];
     waiting_.is_stale[i] |= static_cast<uint8_t>(meets);
   }
@@ -135,9 +134,8 @@ void SkylinePlacer::RaiseByParts(const Block& placed, int64_t offset_bytes) {
         if (Meet(below, above)) end_bytes = std::max(end_bytes, offset_bytes + below.size_bytes);
       }
     }
-    waiting_.offset_bytes[i] =
-        std::max(waiting_.offset_bytes[i],
-                 AlignUpToPowerOfTwo(end_bytes, waiting_.alignment_bytes[i]));
+    waiting_.offset_bytes[i] = std::max(
+        waiting_.offset_bytes[i], AlignUpToPowerOfTwo(end_bytes, waiting_.alignment_bytes[i]));
     waiting_.is_stale[i] = 1;
   }
 }

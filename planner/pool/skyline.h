@@ -57,7 +57,7 @@ class SkylinePlacer {
   const BlockSet& set_;
   const std::vector<int64_t> loads_;  // by section
   bool has_one_part_each_ = true;
-  Waiting all_;                      // as at the start of a trial
+  Waiting all_;  // as at the start of a trial
   Waiting waiting_;
   std::vector<int64_t> section_rest_;
   std::vector<uint32_t> candidates_;  // in waiting_: lower than any waiting block could end

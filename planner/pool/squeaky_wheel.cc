@@ -18,8 +18,8 @@ namespace {
 constexpr BlockMeasure kWheelMeasures[] = {BlockMeasure::kLength, BlockMeasure::kArea,
                                            BlockMeasure::kLoadTimesSize, BlockMeasure::kSize};
 constexpr size_t kWheelCount = std::size(kWheelMeasures);
-constexpr double kRaise = 1.3;            // of the priority of what got in the way
-constexpr uint64_t kTurnsToRestart = 64;  // on average, until a wheel is set back to its measure
+constexpr double kRaise = 1.4;             // of the priority of what got in the way
+constexpr uint64_t kTurnsToRestart = 128;  // on average, until a wheel is set back to its measure
 
 struct Wheel {
   std::vector<double> start;
@@ -31,8 +31,9 @@ using Construction = std::function<Trial(const std::vector<double>& priorities, 
 
 Construction MakeConstruction(const BlockSet& set, WorkBudget* budget) {
   if (HasFixedBlocks(set)) {
-    return [&set, budget](const std::vector<double>& priorities, int64_t, int64_t limit_bytes) {
-      return PlaceGreedily(set, SequenceBlocks(priorities, priorities), FitPolicy::kFirstFit,
+    const auto placer = std::make_shared<GreedyPlacer>(set);
+    return [placer, budget](const std::vector<double>& priorities, int64_t, int64_t limit_bytes) {
+      return placer->Place(SequenceBlocks(priorities, priorities), FitPolicy::kFirstFit,
                            limit_bytes, budget);
     };
   }
@@ -43,23 +44,11 @@ Construction MakeConstruction(const BlockSet& set, WorkBudget* budget) {
   };
 }
 
-void RaisePriorities(const BlockSet& set, const Trial& trial, int64_t goal_bytes, Wheel* wheel) {
-  for (int32_t block : trial.blocked_blocks) wheel->priorities[block] *= kRaise;
-  if (!trial.is_complete) return;
-  for (size_t i = 0; i < set.blocks.size(); ++i) {
-    if (trial.offset_bytes[i] + set.blocks[i].size_bytes <= goal_bytes) continue;
-    wheel->priorities[i] *= kRaise;
-  }
-}
-
-// At first the bound itself; later anywhere between the bound and the incumbent: a lower goal
-// makes the choice follow the needs, a higher one the priorities.
-int64_t ChooseGoal(size_t turn, int64_t lower_bound_bytes, const Incumbent& incumbent,
-                   std::mt19937_64* random) {
-  if (turn < kWheelCount) return lower_bound_bytes;
-  const int64_t gap_bytes = incumbent.height_bytes - lower_bound_bytes;
-  const auto share = static_cast<double>((*random)() % 1024) / 1024.0;
-  return lower_bound_bytes + static_cast<int64_t>(static_cast<double>(gap_bytes) * share);
+// Neither every step down nor the bound itself: the trials then fail early enough to teach, and
+// often enough succeed.
+int64_t ChooseLimit(int64_t lower_bound_bytes, int64_t height_bytes) {
+  const int64_t gap_bytes = height_bytes - 1 - lower_bound_bytes;
+  return lower_bound_bytes + gap_bytes - gap_bytes / 10;
 }
 
 }  // namespace
@@ -78,9 +67,11 @@ void ImproveBySqueakyWheel(const BlockSet& set, int64_t lower_bound_bytes, int64
   for (size_t turn = 0; incumbent->height_bytes > target_bytes && !budget->IsExhausted(); ++turn) {
     const size_t which = turn % kWheelCount;
     Wheel& wheel = wheels[which];
-    const int64_t goal_bytes = ChooseGoal(turn, lower_bound_bytes, *incumbent, &random);
-    Trial trial = construct(wheel.priorities, goal_bytes, incumbent->height_bytes - 1);
-    RaisePriorities(set, trial, goal_bytes, &wheel);
+    // At first the needs decide, as if the bound were reached; later only the limit counts.
+    const int64_t limit_bytes = ChooseLimit(lower_bound_bytes, incumbent->height_bytes);
+    const int64_t goal_bytes = turn < kWheelCount ? lower_bound_bytes : limit_bytes;
+    Trial trial = construct(wheel.priorities, goal_bytes, limit_bytes);
+    for (int32_t block : trial.blocked_blocks) wheel.priorities[block] *= kRaise;
     if (random() % kTurnsToRestart == 0) wheel.priorities = wheel.start;
     incumbent->Offer(std::move(trial),
                      fmt::format("improved by {}", BlockMeasureName(kWheelMeasures[which])));

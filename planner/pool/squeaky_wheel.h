@@ -1,11 +1,10 @@
 // Improvement by repeated construction: what got in the way last time goes first next time.
 //
 // Each wheel is a list of priorities, started from one measure of the blocks. A turn places all
-// blocks by the wheel's priorities under the limit of the best plan so far; the blocks for which no
-// room was left, or that ended above the goal, then have their priority raised. ("Squeaky wheel"
-// optimization, Joslin and Clements 1999.) The construction is the skyline; where blocks are fixed,
-// which the skyline cannot go around, it is first-fit.
-// Deterministic for a seed and a work budget.
+// blocks by the wheel's priorities under a limit below the best plan so far; the blocks for which
+// no room was left then have their priority raised. ("Squeaky wheel" optimization, Joslin and
+// Clements 1999.) The construction is the skyline; where blocks are fixed, which the skyline cannot
+// go around, it is first-fit. Deterministic for a seed and a work budget.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // The budget of a search, in units of work instead of seconds, so that a plan is reproducible.
 //
-// One unit is one visit of a candidate in an inner loop (about 2 ns). A caller's stop signal (a
+// One unit is one visit of a candidate in an inner loop (about 3 ns). A caller's stop signal (a
 // time limit, a cancelled request) may end the search early; then the result depends on when.
 #pragma once
 
