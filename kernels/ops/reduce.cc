@@ -135,7 +135,7 @@ class ReduceLowering {
   }
 
   void DivideByCount(const TileView& out) {
-    const TileView count = builder_.NewTile(dtype(), Extents{1}, "count");
+    const TileView count = builder_.NewTile(dtype(), Extents(out.extent.size(), 1), "count");
     builder_.Fill(count, CountPattern(dtype(), count_));
     builder_.Binary(BinaryFunction::kDiv, out, out, count.BroadcastTo(out.extent));
   }

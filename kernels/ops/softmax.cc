@@ -1,7 +1,7 @@
 // Softmax and LogSoftmax. Before opset 13 the axes from `axis` on count as one.
 //
-// Rows that fit a tile are one command. Longer rows take three passes over their chunks: maximum,
-// sum of exp(x - maximum), result.
+// Rows that fit a tile are one command. Longer rows, and float64, which the unit's softmax does not
+// take, make three passes over their chunks: maximum, sum of exp(x - maximum), result.
 #include "kernels/ops/dtype_check.h"
 #include "kernels/ops/ops.h"
 #include "kernels/ops/reduce_views.h"
@@ -48,6 +48,10 @@ bool IsHalf(DType dtype) { return dtype == DType::kFloat16 || dtype == DType::kB
 
 // Long rows of 16-bit floats are summed in float32.
 DType WorkType(DType dtype) { return IsHalf(dtype) ? DType::kFloat32 : dtype; }
+
+bool IsOneCommand(const OpCall& call, int axis, int64_t chunk_extent) {
+  return chunk_extent >= call.input(0).shape[axis] && call.input(0).dtype != DType::kFloat64;
+}
 
 class SoftmaxLowering {
  public:
@@ -140,7 +144,7 @@ absl::Status LowerSoftmax(const OpCall& call, const TileShape& tile, TileBuilder
   const Shape& shape = call.input(0).shape;
   const int64_t chunk_extent = tile[static_cast<size_t>(axis)];
   SoftmaxLowering lowering(call, axis, chunk_extent, builder);
-  if (chunk_extent >= shape[axis]) {
+  if (IsOneCommand(call, axis, chunk_extent)) {
     ForEachTile(shape.extents(), tile, [&](const Box& box) { lowering.EmitWholeRows(box); });
   } else {
     const ReducedAxes axes = OneReducedAxis(axis, shape.rank(), true);
@@ -166,7 +170,7 @@ TileCost SoftmaxCost(const OpCall& call, const TileShape& tile) {
   TileCost cost;
   // Input and output tile; of long rows the working copy of a narrow input besides.
   cost.scratchpad_bytes = 2 * TileBytes(dtype, extent) + TailBytes(call, extent);
-  if (tile[static_cast<size_t>(*axis)] < call.input(0).shape[*axis]) {
+  if (!IsOneCommand(call, *axis, tile[static_cast<size_t>(*axis)])) {
     Extents rows = extent;
     rows[static_cast<size_t>(*axis)] = 1;
     cost.scratchpad_bytes += 2 * TileBytes(WorkType(dtype), rows);
