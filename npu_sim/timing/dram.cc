@@ -57,13 +57,14 @@ int64_t DramCost::ServiceCycles(int64_t bursts, int64_t activations, int64_t ban
   const DramTiming& t = config_.timing;
   const int64_t channel_bursts = CeilDiv(bursts, t.channels);
   const int64_t channel_rows = CeilDiv(activations, t.channels);
-  // Bursts of one bank group stand tCCD_L apart, unless the queue sees other groups' rows as well:
-  // it sees 1 + queue / (bursts per row) of them.
+  // Bursts of one bank group stand tCCD_L apart, unless the queue sees rows of other groups as
+  // well: on average it sees 1 + queue * (rows - 1) / bursts rows.
   int64_t spacing = std::max(t.burst_beats / 2, t.tccd_s);
   int64_t data_clocks = channel_bursts * spacing;
   if (t.address_map == AddressMap::kRowBankGroupColumn) {
     const int64_t visible =
-        std::min(groups * channel_bursts, channel_bursts + t.queue_bursts * channel_rows);
+        std::min(groups * channel_bursts,
+                 channel_bursts + t.queue_bursts * std::max<int64_t>(0, channel_rows - 1));
     data_clocks = std::max(data_clocks, Scale(channel_bursts * t.tccd_l, channel_bursts, visible));
   }
   const int64_t activate_clocks = channel_rows * std::max(t.trrd_s, CeilDiv(t.tfaw, 4));
