@@ -288,7 +288,7 @@ class MachineRun {
       Command command = commands[i];
       program.commands = {command};
       const auto where = [&](const absl::Status& status) {
-        return Annotate(status, DumpCommand(program.view(), 0));
+        return status.ok() ? status : Annotate(status, DumpCommand(program.view(), 0));
       };
       BERTH_RETURN_IF_ERROR(where(Resolve(command)));
       program.commands = {command};
@@ -322,12 +322,19 @@ class MachineRun {
 
 }  // namespace
 
-absl::StatusOr<std::vector<Tensor>> RunOnMachine(const OpCase& test, const HarnessOptions& options,
-                                                 HarnessStats* stats) {
-  MachineRun run(test.graph(), options);
-  auto outputs = run.Run(test.inputs());
+absl::StatusOr<std::vector<Tensor>> RunGraphOnMachine(const Graph& graph,
+                                                      const std::vector<Tensor>& inputs,
+                                                      const HarnessOptions& options,
+                                                      HarnessStats* stats) {
+  MachineRun run(graph, options);
+  auto outputs = run.Run(inputs);
   if (stats != nullptr) *stats = run.stats();
   return outputs;
+}
+
+absl::StatusOr<std::vector<Tensor>> RunOnMachine(const OpCase& test, const HarnessOptions& options,
+                                                 HarnessStats* stats) {
+  return RunGraphOnMachine(test.graph(), test.inputs(), options, stats);
 }
 
 }  // namespace berth::testing

@@ -85,6 +85,11 @@ class OpCase {
 // Outputs of the machine (absent outputs are left out); `stats` may be null.
 absl::StatusOr<std::vector<Tensor>> RunOnMachine(const OpCase& test, const HarnessOptions& options,
                                                  HarnessStats* stats = nullptr);
+// The same for a graph whose types are inferred; inputs in its order.
+absl::StatusOr<std::vector<Tensor>> RunGraphOnMachine(const Graph& graph,
+                                                      const std::vector<Tensor>& inputs,
+                                                      const HarnessOptions& options,
+                                                      HarnessStats* stats = nullptr);
 absl::StatusOr<std::vector<Tensor>> RunReference(const OpCase& test);
 
 ::testing::AssertionResult MatchesReference(OpCase& test, const HarnessOptions& options = {},
