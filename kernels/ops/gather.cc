@@ -139,14 +139,15 @@ TileCost GatherCost(const OpCall& call, const TileShape& tile) {
   const Extents extent(tile.begin(), tile.end());
   const Box box{Extents(extent.size(), 0), extent};
   const int64_t indices = IndexBox(axes, box).ElementCount();
+  constexpr int64_t kBounds = 4;  // scalars that indices are compared with
   TileCost cost;
   cost.scratchpad_bytes = TileBytes(call.output().dtype, extent) + TailBytes(call, extent) +
-                          2 * TileBytes(call.input(1).dtype, {indices});
+                          3 * TileBytes(call.input(1).dtype, {indices}) +
+                          3 * TileBytes(DType::kInt32, {indices}) +
+                          kBounds * TileBytes(DType::kInt64, {1});
   if (IsPickedInScratchpad(axes)) {
-    constexpr int64_t kBounds = 4;  // scalars that indices are compared with
     cost.scratchpad_bytes +=
-        TileBytes(call.input(0).dtype, DataBox(axes, box, axes.extent).extent) +
-        3 * TileBytes(DType::kInt32, {indices}) + kBounds * TileBytes(DType::kInt64, {1});
+        TileBytes(call.input(0).dtype, DataBox(axes, box, axes.extent).extent);
   }
   return cost;
 }
