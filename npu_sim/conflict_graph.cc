@@ -12,6 +12,7 @@ namespace {
 struct Record {
   uint32_t command;
   Access access;
+  int64_t last_visit = -1;  // the access that has looked at this record already
 };
 
 // The accesses seen so far in one address space, by granule of its bytes.
@@ -23,36 +24,50 @@ class Granules {
 
   // Reports every earlier record that conflicts with `access`, then adds it.
   void Visit(uint32_t command, const Access& access, std::vector<uint32_t>& found) {
-    const int64_t first = access.offset_bytes / granule_bytes_;
-    const int64_t last = (access.end_bytes() - 1) / granule_bytes_;
-    for (int64_t granule = first; granule <= last; ++granule) {
-      std::vector<Record>& list = lists_[static_cast<size_t>(granule)];
-      for (const Record& record : list) {
-        if (record.command != command && Conflicts(record.access, access)) {
-          found.push_back(record.command);
-        }
-      }
-      Add(list, granule, command, access);
+    const uint32_t id = static_cast<uint32_t>(records_.size());
+    records_.push_back({command, access});
+    const int64_t end_bytes = access.end_bytes();
+    const bool dense_write =
+        access.is_write && access.run_bytes == end_bytes - access.offset_bytes;
+    const int64_t last = (end_bytes - 1) / granule_bytes_;
+    for (int64_t g = access.offset_bytes / granule_bytes_; g <= last; ++g) {
+      Lists& lists = lists_[static_cast<size_t>(g)];
+      Look(lists.writes, id, found);
+      if (access.is_write) Look(lists.reads, id, found);
+      const bool covers = dense_write && access.offset_bytes <= g * granule_bytes_ &&
+                          end_bytes >= (g + 1) * granule_bytes_;
+      if (covers) Supersede(lists, command);
+      (access.is_write ? lists.writes : lists.reads).push_back(id);
     }
   }
 
  private:
+  struct Lists {
+    std::vector<uint32_t> reads, writes;  // positions in records_
+  };
+
+  void Look(const std::vector<uint32_t>& list, uint32_t id, std::vector<uint32_t>& found) {
+    const Record& now = records_[id];
+    for (const uint32_t other : list) {
+      Record& record = records_[other];
+      if (record.last_visit == id || record.command == now.command) continue;
+      record.last_visit = id;
+      if (MayOverlap(record.access, now.access)) found.push_back(record.command);
+    }
+  }
+
   // A write of the whole granule waits for every record of it, so a later conflict with one of
   // those is a conflict with this write too: they need not be kept. Earlier accesses of the same
   // command stay, since the write is not ordered after them.
-  void Add(std::vector<Record>& list, int64_t granule, uint32_t command, const Access& access) {
-    const bool dense = access.run_bytes == access.end_bytes() - access.offset_bytes;
-    const bool covers = access.is_write && dense &&
-                        access.offset_bytes <= granule * granule_bytes_ &&
-                        access.end_bytes() >= (granule + 1) * granule_bytes_;
-    if (covers) {
-      std::erase_if(list, [&](const Record& record) { return record.command != command; });
-    }
-    list.push_back({command, access});
+  void Supersede(Lists& lists, uint32_t command) {
+    const auto older = [&](uint32_t id) { return records_[id].command != command; };
+    std::erase_if(lists.reads, older);
+    std::erase_if(lists.writes, older);
   }
 
   int64_t granule_bytes_;
-  std::vector<std::vector<Record>> lists_;
+  std::vector<Lists> lists_;
+  std::vector<Record> records_;
 };
 
 class HazardFinder {

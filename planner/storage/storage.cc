@@ -215,9 +215,14 @@ class Assigner {
         candidates.push_back(node.inputs[static_cast<size_t>(input)]);
       }
     }
+    // What the node itself reads may be needed beyond the element (a halo, a whole row).
+    const auto read_by_node = [&](ValueId id) {
+      return std::find(node.inputs.begin(), node.inputs.end(), id) != node.inputs.end();
+    };
     for (const FusedOp& fused : node.tail) {
       for (const ValueId operand : fused.operands) {
-        if (operand != ValueId::kNone && TypeOf(operand).shape == out.shape) {
+        if (operand != ValueId::kNone && TypeOf(operand).shape == out.shape &&
+            !read_by_node(operand)) {
           candidates.push_back(operand);
         }
       }
