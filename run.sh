@@ -5,5 +5,5 @@ set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/cmake/setup.sh"
 
 install_packages build
-build_preset release berth
+build_preset release berth_cli
 exec "$berth_root/build/release/tools/berth" demo "$@"
