@@ -128,6 +128,10 @@ void SkylinePlacer::Raise(const Block& placed, int64_t offset_bytes) {
 
 void SkylinePlacer::RaiseByParts(const Block& placed, int64_t offset_bytes) {
   for (size_t i = 0; i < waiting_.block.size(); ++i) {
+    if (waiting_.begin_section[i] >= placed.end_section ||
+        placed.begin_section >= waiting_.end_section[i]) {
+      continue;
+    }
     int64_t end_bytes = 0;
     for (const BlockPart& below : set_.Parts(placed)) {
       for (const BlockPart& above : set_.Parts(set_.blocks[waiting_.block[i]])) {
