@@ -89,7 +89,7 @@ TEST(Elementwise, BinaryFunctionsBroadcast) {
     for (const OpKind kind : kArithmetic) {
       for (const DType dtype :
            {DType::kFloat32, DType::kFloat16, DType::kFloat64, DType::kInt32, DType::kInt64,
-            DType::kUInt8}) {
+            DType::kUInt8, DType::kBFloat16}) {
         const Shape shape = RandomShape(random, 0, 5, 7);
         const Shape a = Chance(random, 0.5) ? shape : RandomBroadcastOf(random, shape);
         const Shape b = Chance(random, 0.5) ? shape : RandomBroadcastOf(random, shape);

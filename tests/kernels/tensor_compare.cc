@@ -62,7 +62,7 @@ bool Agree(double actual, double expected, double tolerance) {
   const double relative = options.relative_tolerance >= 0 ? options.relative_tolerance
                                                           : DefaultTolerance(actual.dtype());
   const double absolute = options.absolute_tolerance >= 0 ? options.absolute_tolerance
-                          : is_float ? DefaultTolerance(actual.dtype()) * 1e-3 : 0;
+                          : is_float ? DefaultTolerance(actual.dtype()) * 0.1 : 0;
   const double tolerance = is_float ? absolute + relative * largest : 0;
   for (size_t i = 0; i < a.size(); ++i) {
     if (!Agree(a[i], e[i], tolerance)) {
