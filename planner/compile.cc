@@ -38,8 +38,97 @@ std::vector<TensorInfo> Describe(const Graph& graph, const std::vector<ValueId>&
   return infos;
 }
 
-void Dump(const CompileOptions& options, std::string_view stage, const std::string& text) {
-  if (options.dump) options.dump(stage, text);
+// What the stages have made so far.
+struct Stages {
+  Graph graph;
+  StoragePlan storage;
+  PoolPlan pool;
+  Schedule schedule;
+  EmittedProgram emitted;
+};
+
+// Calls the host's dump with a text that is only made when there is one to call.
+template <typename MakeText>
+void Dump(const CompileOptions& options, std::string_view stage, MakeText&& make_text) {
+  if (options.dump) options.dump(stage, make_text());
+}
+
+std::string DumpTiles(const LoweredProgram& lowered) {
+  std::string text;
+  for (const OpInfo& op : lowered.ops) {
+    text += fmt::format("{} '{}': {}\n", op.kind, op.name, op.decision);
+  }
+  return text;
+}
+
+absl::Status Prepare(const CompileOptions& options, Stages& stages) {
+  PrepareOptions prepare;
+  prepare.evaluator = options.evaluator;
+  BERTH_ASSIGN_OR_RETURN(stages.graph, PrepareGraph(std::move(stages.graph), prepare));
+  SeparateOutputs(stages.graph);
+  SeparateConcatOperands(stages.graph);
+  Dump(options, "graph", [&] { return DumpGraph(stages.graph); });
+  return absl::OkStatus();
+}
+
+absl::Status PlanMemory(const CompileOptions& options, Stages& stages) {
+  const StorageOptions storage_options;
+  const OrderResult order = OrderNodes(stages.graph, storage_options);
+  Dump(options, "order", [&] {
+    return fmt::format("method {} peak {} model order {}\n{}", order.method, order.peak_bytes,
+                       order.model_peak_bytes, DumpGraph(stages.graph));
+  });
+  stages.storage = AssignStorage(stages.graph, storage_options);
+  BERTH_ASSIGN_OR_RETURN(stages.pool, PlacePool(stages.storage, options.pool_budget_bytes));
+  Dump(options, "pool", [&] { return DumpStorage(stages.graph, stages.storage); });
+  return absl::OkStatus();
+}
+
+absl::Status MakeProgram(const CompileOptions& options, Stages& stages) {
+  ScheduleOptions schedule_options;
+  schedule_options.double_buffer = options.double_buffer;
+  BERTH_ASSIGN_OR_RETURN(
+      stages.schedule,
+      ScheduleProgram(stages.graph, stages.storage, options.config, schedule_options));
+  Dump(options, "tiles", [&] { return DumpTiles(stages.schedule.lowered); });
+  stages.emitted = EmitProgram(stages.graph, stages.storage, stages.schedule.lowered,
+                               stages.schedule.scratchpad, options.config);
+  Dump(options, "program", [&] { return DumpProgram(stages.emitted.program.view()); });
+  const absl::Status proof = VerifyProgram(stages.emitted.program.view(), options.config);
+  if (!proof.ok()) return Internal("the plan does not verify: {}", ToStd(proof.message()));
+  return absl::OkStatus();
+}
+
+std::vector<MemoryPlan> DescribeMemories(const CompileOptions& options, const Stages& stages) {
+  const ScratchpadPlan& on_chip = stages.schedule.scratchpad;
+  const std::vector<StorageBuffer>& buffers = stages.storage.buffers;
+  const int64_t pool_buffers =
+      std::count_if(buffers.begin(), buffers.end(), [](const StorageBuffer& buffer) {
+        return buffer.kind == RegionKind::kPool && buffer.end_step > 0;
+      });
+  return {DescribeMemory("pool", stages.pool, options.pool_budget_bytes, pool_buffers),
+          DescribeMemory("scratchpad", on_chip.scratchpad, options.config.scratchpad.size_bytes,
+                         on_chip.scratchpad_buffers),
+          DescribeMemory("accumulator", on_chip.accumulator, options.config.accumulator.size_bytes,
+                         on_chip.accumulator_buffers)};
+}
+
+BundleContents ToContents(const CompileOptions& options, Stages stages) {
+  BundleContents contents;
+  contents.model_name = stages.graph.name;
+  contents.config = options.config;
+  contents.inputs = Describe(stages.graph, stages.graph.inputs);
+  contents.outputs = Describe(stages.graph, stages.graph.outputs);
+  contents.memories = DescribeMemories(options, stages);
+  contents.program = std::move(stages.emitted.program);
+  contents.conflicts = std::move(stages.emitted.conflicts);
+  contents.buffer_names = std::move(stages.emitted.buffer_names);
+  contents.constants = std::move(stages.schedule.lowered.constants);
+  contents.ops = std::move(stages.schedule.lowered.ops);
+  const LowerBounds bounds = ComputeLowerBounds(stages.graph, contents);
+  contents.cycles_lower_bound = bounds.cycles;
+  contents.dram_bytes_lower_bound = bounds.dram_bytes;
+  return contents;
 }
 
 }  // namespace
@@ -52,7 +141,7 @@ absl::StatusOr<BundleContents> CompileModel(const std::string& path,
   import.shapes_by_position = options.shapes_by_position;
   import.constant_inputs = options.constant_inputs;
   BERTH_ASSIGN_OR_RETURN(Graph graph, ImportOnnx(path, import));
-  if (options.dump) Dump(options, "import", DumpGraph(graph));
+  Dump(options, "import", [&] { return DumpGraph(graph); });
   BERTH_ASSIGN_OR_RETURN(BundleContents contents, CompileGraph(std::move(graph), options));
   contents.compile_ms =
       std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
@@ -60,72 +149,18 @@ absl::StatusOr<BundleContents> CompileModel(const std::string& path,
 }
 
 absl::StatusOr<BundleContents> CompileGraph(Graph graph, const CompileOptions& options) {
-  BundleContents contents;
-  contents.model_name = graph.name;
-  contents.config = options.config;
-  // Names and order of the interface are the model's; passes may replace the values behind it.
-  const std::vector<ValueId> model_outputs = graph.outputs;
+  Stages stages;
+  stages.graph = std::move(graph);
   std::vector<std::string> output_names;
-  for (const ValueId output : model_outputs) output_names.push_back(graph.at(output).name);
-
-  PrepareOptions prepare;
-  prepare.evaluator = options.evaluator;
-  BERTH_ASSIGN_OR_RETURN(graph, PrepareGraph(std::move(graph), prepare));
-  SeparateOutputs(graph);
-  SeparateConcatOperands(graph);
-  if (options.dump) Dump(options, "graph", DumpGraph(graph));
-
-  const StorageOptions storage_options;
-  const OrderResult order = OrderNodes(graph, storage_options);
-  if (options.dump) {
-    Dump(options, "order",
-         fmt::format("method {} peak {} model order {}\n{}", order.method, order.peak_bytes,
-                     order.model_peak_bytes, DumpGraph(graph)));
+  for (const ValueId output : stages.graph.outputs) {
+    output_names.push_back(stages.graph.at(output).name);
   }
-
-  StoragePlan storage = AssignStorage(graph, storage_options);
-  BERTH_ASSIGN_OR_RETURN(const PoolPlan pool, PlacePool(storage, options.pool_budget_bytes));
-  if (options.dump) Dump(options, "pool", DumpStorage(graph, storage));
-
-  ScheduleOptions schedule_options;
-  schedule_options.double_buffer = options.double_buffer;
-  BERTH_ASSIGN_OR_RETURN(Schedule schedule,
-                         ScheduleProgram(graph, storage, options.config, schedule_options));
-  EmittedProgram emitted =
-      EmitProgram(graph, storage, schedule.lowered, schedule.scratchpad, options.config);
-  if (options.dump) {
-    std::string tiles;
-    for (const OpInfo& op : schedule.lowered.ops) {
-      tiles += fmt::format("{} '{}': {}\n", op.kind, op.name, op.decision);
-    }
-    Dump(options, "tiles", tiles);
-    Dump(options, "program", DumpProgram(emitted.program.view()));
-  }
-  const absl::Status proof = VerifyProgram(emitted.program.view(), options.config);
-  if (!proof.ok()) return Internal("the plan does not verify: {}", ToStd(proof.message()));
-
-  contents.inputs = Describe(graph, graph.inputs);
-  contents.outputs = Describe(graph, graph.outputs);
+  BERTH_RETURN_IF_ERROR(Prepare(options, stages));
+  BERTH_RETURN_IF_ERROR(PlanMemory(options, stages));
+  BERTH_RETURN_IF_ERROR(MakeProgram(options, stages));
+  BundleContents contents = ToContents(options, std::move(stages));
+  // The interface keeps the model's names, whatever values stand behind it.
   for (size_t i = 0; i < output_names.size(); ++i) contents.outputs[i].name = output_names[i];
-  contents.program = std::move(emitted.program);
-  contents.conflicts = std::move(emitted.conflicts);
-  contents.buffer_names = std::move(emitted.buffer_names);
-  contents.constants = std::move(schedule.lowered.constants);
-  contents.ops = std::move(schedule.lowered.ops);
-  const int64_t pool_buffers =
-      std::count_if(storage.buffers.begin(), storage.buffers.end(), [](const StorageBuffer& b) {
-        return b.kind == RegionKind::kPool && b.end_step > 0;
-      });
-  const ScratchpadPlan& on_chip = schedule.scratchpad;
-  contents.memories = {
-      DescribeMemory("pool", pool, options.pool_budget_bytes, pool_buffers),
-      DescribeMemory("scratchpad", on_chip.scratchpad, options.config.scratchpad.size_bytes,
-                     on_chip.scratchpad_buffers),
-      DescribeMemory("accumulator", on_chip.accumulator, options.config.accumulator.size_bytes,
-                     on_chip.accumulator_buffers)};
-  const LowerBounds bounds = ComputeLowerBounds(graph, contents);
-  contents.cycles_lower_bound = bounds.cycles;
-  contents.dram_bytes_lower_bound = bounds.dram_bytes;
   return contents;
 }
 
