@@ -37,6 +37,18 @@ fs::path SeededModel(const fs::path& shared, const std::string& name) {
   return made;
 }
 
+// Elements that are off by more than 1e-3 of the largest, or of what the runtime that made the
+// references resolves: its logistic is 0.5 + f(x) in float, in steps of 2^-25 and a few of them off.
+int64_t CountMismatches(const Tensor& actual, const Tensor& expected) {
+  const absl::Span<const float> a = actual.Values<float>(), e = expected.Values<float>();
+  float largest = 0;
+  for (const float value : e) largest = std::max(largest, std::abs(value));
+  const float allowed = std::max(largest * 1e-3f, std::ldexp(1.0f, -22));
+  int64_t count = 0;
+  for (size_t i = 0; i < e.size(); ++i) count += std::abs(a[i] - e[i]) <= allowed ? 0 : 1;
+  return count;
+}
+
 class CorpusTest : public ::testing::TestWithParam<CorpusCase> {};
 
 void RunCase(const fs::path& model, const fs::path& refs, int most_transposes) {
@@ -63,7 +75,10 @@ void RunCase(const fs::path& model, const fs::path& refs, int most_transposes) {
   for (size_t i = 0; i < outputs->size(); ++i) {
     const auto expected = ReadNpy((refs / std::string(io["outputs"][i]["file"])).string());
     ASSERT_TRUE(expected.ok()) << expected.status();
-    EXPECT_LE(RelativeError((*outputs)[i], *expected), 1e-3) << "output " << i;
+    ASSERT_EQ((*outputs)[i].type(), expected->type());
+    // A peak that is told from its neighbour by the last bit of a float (mlsd) falls either way.
+    EXPECT_LE(CountMismatches((*outputs)[i], *expected),
+              expected->shape().ElementCount() / 10000) << "output " << i;
     EXPECT_EQ(prepared->at(prepared->outputs[i]).name, std::string(io["outputs"][i]["name"]));
   }
 }
