@@ -27,19 +27,43 @@ absl::Status VerifyItem(const PoolItem& item, int64_t offset_bytes) {
   return absl::OkStatus();
 }
 
-absl::Status VerifyPair(const PoolItem& a, int64_t a_offset, const PoolItem& b, int64_t b_offset) {
+// The numbers of an item in one place: the loop over all pairs reads nothing else.
+struct Placed {
+  int64_t begin_step;
+  int64_t end_step;
+  int64_t begin_bytes;
+  int64_t end_bytes;
+  int64_t alias_group;
+};
+
+bool IsAllowed(const Placed& a, const Placed& b) {
   if (a.alias_group != kNoAliasGroup && a.alias_group == b.alias_group) {
-    if (a_offset == b_offset) return absl::OkStatus();
-    return Internal("{} and {} alias but lie at {} and {}", DescribeItem(a), DescribeItem(b),
-                    a_offset, b_offset);
+    return a.begin_bytes == b.begin_bytes;
   }
   const bool meet_in_time = a.begin_step < b.end_step && b.begin_step < a.end_step;
-  const bool meet_in_space =
-      a_offset < b_offset + b.size_bytes && b_offset < a_offset + a.size_bytes;
-  if (!meet_in_time || !meet_in_space) return absl::OkStatus();
+  const bool meet_in_space = a.begin_bytes < b.end_bytes && b.begin_bytes < a.end_bytes;
+  return !meet_in_time || !meet_in_space;
+}
+
+absl::Status DescribePair(const PoolItem& a, const Placed& at, const PoolItem& b,
+                          const Placed& bt) {
+  if (a.alias_group != kNoAliasGroup && a.alias_group == b.alias_group) {
+    return Internal("{} and {} alias but lie at {} and {}", DescribeItem(a), DescribeItem(b),
+                    at.begin_bytes, bt.begin_bytes);
+  }
   return Internal("{} at [{}, {}) and {} at [{}, {}) overlap while live in [{}, {}) and [{}, {})",
-                  DescribeItem(a), a_offset, a_offset + a.size_bytes, DescribeItem(b), b_offset,
-                  b_offset + b.size_bytes, a.begin_step, a.end_step, b.begin_step, b.end_step);
+                  DescribeItem(a), at.begin_bytes, at.end_bytes, DescribeItem(b), bt.begin_bytes,
+                  bt.end_bytes, a.begin_step, a.end_step, b.begin_step, b.end_step);
+}
+
+absl::Status VerifyPairs(const PoolProblem& problem, const std::vector<Placed>& placed) {
+  for (size_t i = 0; i < placed.size(); ++i) {
+    for (size_t j = i + 1; j < placed.size(); ++j) {
+      if (IsAllowed(placed[i], placed[j])) continue;
+      return DescribePair(problem.items[i], placed[i], problem.items[j], placed[j]);
+    }
+  }
+  return absl::OkStatus();
 }
 
 // What has one offset: an item, or all items of an alias group.
@@ -117,16 +141,15 @@ absl::Status VerifyPoolPlan(const PoolProblem& problem, const PoolPlan& plan) {
     return Internal("{} offsets for {} items", plan.offset_bytes.size(), items.size());
   }
   int64_t height_bytes = 0;
+  std::vector<Placed> placed;
   for (size_t i = 0; i < items.size(); ++i) {
     BERTH_RETURN_IF_ERROR(VerifyItem(items[i], plan.offset_bytes[i]));
-    height_bytes = std::max(height_bytes, plan.offset_bytes[i] + items[i].size_bytes);
+    const int64_t end_bytes = plan.offset_bytes[i] + items[i].size_bytes;
+    placed.push_back({items[i].begin_step, items[i].end_step, plan.offset_bytes[i], end_bytes,
+                      items[i].alias_group});
+    height_bytes = std::max(height_bytes, end_bytes);
   }
-  for (size_t i = 0; i < items.size(); ++i) {
-    for (size_t j = i + 1; j < items.size(); ++j) {
-      BERTH_RETURN_IF_ERROR(
-          VerifyPair(items[i], plan.offset_bytes[i], items[j], plan.offset_bytes[j]));
-    }
-  }
+  BERTH_RETURN_IF_ERROR(VerifyPairs(problem, placed));
   if (height_bytes != plan.height_bytes) {
     return Internal("the height is given as {}, the items end at {}", plan.height_bytes,
                     height_bytes);

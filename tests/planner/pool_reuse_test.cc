@@ -1,7 +1,5 @@
 #include <gtest/gtest.h>
 
-#include <chrono>
-
 #include "planner/pool/plan_pool.h"
 #include "planner/pool/reuse_distance.h"
 #include "planner/pool/verify.h"
@@ -121,16 +119,13 @@ PoolProblem ShortLivedBuffers(int count, int64_t capacity_bytes) {
   return problem;
 }
 
-// The compiler asks several times for each compile. The bound is loose: tests share machines.
-TEST(PoolReuseTest, TwentyThousandShortLivedBuffersAreQuick) {
-  const PoolProblem problem = ShortLivedBuffers(20'000, 384 * 1024);
-  const auto start = std::chrono::steady_clock::now();
-  const absl::StatusOr<PoolPlan> plan = PlanPool(problem);
-  const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
+// The compiler asks several times for each compile: some 20 ms each. In units, since tests share
+// machines.
+TEST(PoolReuseTest, TwentyThousandShortLivedBuffersTakeLittleWork) {
+  const absl::StatusOr<PoolPlan> plan = PlanPool(ShortLivedBuffers(20'000, 384 * 1024));
   ASSERT_TRUE(plan.ok());
   EXPECT_EQ(plan->method, "reuse distance");
-  EXPECT_LT(elapsed.count(), 2.0);
-  RecordProperty("milliseconds", static_cast<int>(elapsed.count() * 1000));
+  EXPECT_LT(plan->work_units, 8'000'000);
 }
 
 }  // namespace

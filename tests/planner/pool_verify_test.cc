@@ -18,7 +18,7 @@ struct Solved {
 };
 
 Solved Solve(PoolProblem problem) {
-  const auto plan = PlanPool(problem, {.work_limit_units = 1'000'000});
+  const auto plan = PlanPool(problem, {.work_limit_units = 200'000});
   EXPECT_TRUE(plan.ok()) << plan.status();
   return {std::move(problem), *plan};
 }
