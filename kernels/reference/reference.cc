@@ -1,6 +1,7 @@
 #include "kernels/reference/reference.h"
 
 #include "kernels/reference/reference_list.h"
+#include "kernels/rewrite.h"
 
 namespace berth {
 namespace {
@@ -42,12 +43,13 @@ absl::StatusOr<std::vector<Tensor>> EvaluateOwn(const Node& node,
 }
 
 // One op of a tail as a node of its own; `operands` are its operands without the flowing value.
-absl::StatusOr<Tensor> EvaluateFused(const Node& owner, const FusedOp& fused, const Tensor& flow,
+// (Old broadcasting was expanded before anything was fused.)
+absl::StatusOr<Tensor> EvaluateFused(const FusedOp& fused, const Tensor& flow,
                                      absl::Span<const ConstTensorView> operands) {
   Node node;
   node.kind = fused.kind;
   node.name = fused.name;
-  node.opset = owner.opset;
+  node.opset = kRewriteOpset;
   node.attributes = fused.attributes;
   node.inputs = fused.operands;
   node.outputs = {ValueId::kNone};
@@ -71,7 +73,7 @@ absl::StatusOr<std::vector<Tensor>> EvaluateNode(const Graph& /*graph*/, const N
   if (!results.ok()) return where(results.status());
   for (const FusedOp& fused : node.tail) {
     const size_t count = fused.operands.size() - 1;
-    auto result = EvaluateFused(node, fused, (*results)[0], inputs.subspan(next, count));
+    auto result = EvaluateFused(fused, (*results)[0], inputs.subspan(next, count));
     if (!result.ok()) return where(Annotate(result.status(), fused.name));
     (*results)[0] = *std::move(result);
     next += count;
