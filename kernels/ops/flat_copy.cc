@@ -12,7 +12,7 @@
 namespace berth {
 namespace {
 
-constexpr int64_t kMostGranuleBytes = 4096;
+constexpr int64_t kMostGranuleBytes = 1024;
 
 // Tiles that are multiples of a row of both shapes need fewest boxes: the largest common multiple
 // of two trailing products that is still a small tile.
