@@ -3,6 +3,7 @@
 #include <type_traits>
 
 #include "npu_sim/units/convert.h"
+#include "npu_sim/units/reduce_kernels.h"
 #include "npu_sim/units/reduction_loops.h"
 #include "npu_sim/units/unit_ops.h"
 
@@ -21,9 +22,16 @@ void LoadValues(DType dtype, const std::byte* source, int64_t stride_bytes, int6
   LoadInt64s(dtype, source, stride_bytes, count, target);
 }
 
+void LoadValues(DType dtype, const std::byte* source, int64_t stride_bytes, int64_t count,
+                float* target) {
+  LoadFloats(dtype, source, stride_bytes, count, target);
+}
+
 template <typename Value>
 class ArgReducer {
  public:
+  using Sum = std::conditional_t<std::is_same_v<Value, int64_t>, int64_t, double>;
+
   ArgReducer(const Command& command, const ReductionLoops& loops)
       : c_(command), loops_(loops),
         is_max_(command.params.vector.function == static_cast<uint8_t>(ReduceFunction::kArgMax)),
@@ -67,21 +75,33 @@ class ArgReducer {
     }
   }
 
+  // The extreme of each chunk at vector speed; only a chunk that wins is searched for its place.
   int64_t SearchLine(const std::byte* in) {
     const int64_t stride = loops_.reduced.stride_bytes[0][3], extent = loops_.reduced.extent[3];
+    const auto function = is_max_ ? ReduceFunction::kMax : ReduceFunction::kMin;
     int64_t position = 0;
     Value best{};
     for (int64_t i = 0; i < extent; i += kChunkElements) {
       const int64_t count = std::min(kChunkElements, extent - i);
       LoadValues(c_.in0.dtype, in + i * stride, stride, count, values_);
-      if (i == 0) best = values_[0];
-      for (int64_t k = i == 0 ? 1 : 0; k < count; ++k) {
-        if (!Beats(values_[k], best)) continue;
-        best = values_[k];
-        position = i + k;
-      }
+      const auto extreme =
+          static_cast<Value>(ReduceRun(function, values_, count, ReductionIdentity(function, Sum{})));
+      if (i > 0 && !Beats(extreme, best)) continue;
+      best = extreme;
+      position = i + Find(extreme, count);
     }
     return position;
+  }
+
+  // The first NaN if `value` is NaN; else its first or last place.
+  int64_t Find(Value value, int64_t count) const {
+    if (value != value) {
+      return std::find_if(values_, values_ + count, [](Value x) { return x != x; }) - values_;
+    }
+    if (!last_) return std::find(values_, values_ + count, value) - values_;
+    int64_t k = count - 1;
+    while (values_[k] != value) --k;
+    return k;
   }
 
   const Command& c_;
@@ -98,7 +118,9 @@ absl::Status ExecuteArgReduce(const UnitCall& call) {
   if (!IsInteger(c.out.dtype)) return UnsupportedDType(c, c.out.dtype);
   if (c.in0.dtype == DType::kUInt64) return UnsupportedDType(c, c.in0.dtype);
   const ReductionLoops loops = SplitReduction(c, call.memory, 3);
-  if (IsFloat(c.in0.dtype)) {
+  if (IsFloat(c.in0.dtype) && c.in0.dtype != DType::kFloat64) {
+    ArgReducer<float>(c, loops).Run();
+  } else if (c.in0.dtype == DType::kFloat64) {
     ArgReducer<double>(c, loops).Run();
   } else {
     ArgReducer<int64_t>(c, loops).Run();

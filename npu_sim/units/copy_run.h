@@ -32,4 +32,12 @@ inline void CopyRun(std::byte* target, const std::byte* source, int64_t size_byt
   }
 }
 
+// `count` runs of one length.
+inline void CopyRuns(std::byte* target, int64_t target_step_bytes, const std::byte* source,
+                     int64_t source_step_bytes, int64_t size_bytes, int64_t count) {
+  for (int64_t i = 0; i < count; ++i) {
+    CopyRun(target + i * target_step_bytes, source + i * source_step_bytes, size_bytes);
+  }
+}
+
 }  // namespace berth

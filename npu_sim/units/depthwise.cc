@@ -1,6 +1,8 @@
 // kDepthwise: each channel with its own kernel, at vector speed along dense channels. The weights are
 // widened into scratch once per part ([tap, channel] of float or int32, zero point subtracted),
 // unless they stand so already.
+#include <cstring>
+
 #include "npu_sim/units/convert.h"
 #include "npu_sim/units/multiply.h"
 #include "npu_sim/units/output_stage.h"
@@ -16,6 +18,21 @@ bool WeightsInPlace(const Command& c) {
   return c.in1.dtype == DType::kFloat32 && (c.in1.stride_bytes[2] == 4 || c.extent[2] == 1) &&
          (w.kernel_width == 1 || c.in1.stride_bytes[1] == tap_bytes) &&
          (w.kernel_height == 1 || c.in1.stride_bytes[0] == tap_bytes * w.kernel_width);
+}
+
+// Bytes under a small window are multiplied as floats.
+bool UsesByteKernel(const Command& c, const MatrixMath& math, const WindowSource& source) {
+  return math.arithmetic == Arithmetic::kBytes && source.direct() &&
+         WindowTapCount(c.params.matrix.window) <= kMaxByteTaps;
+}
+
+void IntsToFloats(std::byte* words, int64_t count) {
+  for (int64_t i = 0; i < count; ++i) {
+    int32_t integer;
+    std::memcpy(&integer, words + i * 4, sizeof(integer));
+    const auto value = static_cast<float>(integer);
+    std::memcpy(words + i * 4, &value, sizeof(value));
+  }
 }
 
 void LoadWeights(const Command& c, const MatrixMath& math, const std::byte* in1,
@@ -59,10 +76,13 @@ absl::Status ExecuteDepthwise(const UnitCall& call, const PartRanges& part) {
   ScratchCursor cursor(call.scratch);
   WindowSource source = MakeSource(c);
   source.TakeScratch(cursor);
+  const bool as_floats = UsesByteKernel(c, math, source);
+  const WindowOp op = as_floats ? WindowOp::kMultiplyAddBytes : WindowOp::kMultiplyAdd;
   const std::byte* weights = Resolve(c.in1, call.memory);
   if (!WeightsInPlace(c)) {
     auto* widened = cursor.Take<std::byte>(WeightBytes(c));
     LoadWeights(c, math, weights, widened);
+    if (as_floats) IntsToFloats(widened, WeightBytes(c) / 4);
     weights = widened;
   }
   std::byte* sums = Resolve(c.acc, call.memory);
@@ -74,7 +94,7 @@ absl::Status ExecuteDepthwise(const UnitCall& call, const PartRanges& part) {
                 job.accumulate = c.flags & kFlagAccumulate;
                 job.output = sums + (run.row * width + run.column + pixel) * pixel_bytes;
                 job.output_step_bytes = pixel_bytes;
-                RunWindow(WindowOp::kMultiplyAdd, job);
+                RunWindow(op, job);
                 const bool row_done = run.column + pixel + job.pixels == width;
                 if (row_done) output.Write(run.row, {0, width}, {0, c.extent[2]});
               });

@@ -11,6 +11,7 @@
 #endif
 
 #include <cstddef>
+#include <cstdint>
 #include <limits>
 
 #include "hwy/contrib/math/math-inl.h"
@@ -103,6 +104,37 @@ template <class D, class V>
 HWY_INLINE V Softplus(D d, V x) {
   const V positive = hn::IfThenZeroElse(hn::Lt(x, hn::Zero(d)), x);
   return hn::Add(positive, hn::Log1p(d, FullExp(d, hn::Neg(hn::Abs(x)))));
+}
+
+// The larger (or smaller) of two vectors; NaN of either stays.
+template <bool kMax, class V>
+HWY_INLINE V Extreme(V best, V x) {
+  const auto beats = kMax ? hn::Gt(x, best) : hn::Lt(x, best);
+  return hn::IfThenElse(hn::Or(beats, hn::IsNaN(x)), x, best);
+}
+
+// The largest (or smallest) of `count` >= 1 values.
+template <bool kMax>
+HWY_INLINE float ExtremeOfRun(const float* x, int64_t count) {
+  const hn::ScalableTag<float> d;
+  const hn::CappedTag<float, 1> one;
+  const auto lanes = static_cast<int64_t>(hn::Lanes(d));
+  auto best = hn::Set(one, x[0]);
+  int64_t i = 0;
+  if (count >= 4 * lanes) {
+    auto b0 = hn::LoadU(d, x), b1 = b0, b2 = b0, b3 = b0;
+    for (; i + 4 * lanes <= count; i += 4 * lanes) {
+      b0 = Extreme<kMax>(b0, hn::LoadU(d, x + i));
+      b1 = Extreme<kMax>(b1, hn::LoadU(d, x + i + lanes));
+      b2 = Extreme<kMax>(b2, hn::LoadU(d, x + i + 2 * lanes));
+      b3 = Extreme<kMax>(b3, hn::LoadU(d, x + i + 3 * lanes));
+    }
+    HWY_ALIGN float lane[hn::MaxLanes(d)];
+    hn::Store(Extreme<kMax>(Extreme<kMax>(b0, b1), Extreme<kMax>(b2, b3)), d, lane);
+    for (int64_t k = 0; k < lanes; ++k) best = Extreme<kMax>(best, hn::Set(one, lane[k]));
+  }
+  for (; i < count; ++i) best = Extreme<kMax>(best, hn::Set(one, x[i]));
+  return hn::GetLane(best);
 }
 
 // target[i] = function(d, source[i]); the tail goes through a padded buffer.

@@ -8,6 +8,9 @@
 
 namespace berth {
 
+// Pixels for which one kernel row after the other is copied: their rows stay in L1.
+constexpr int64_t kMaxRun = 64;
+
 Im2Col::Im2Col(const Command& c, const std::byte* input)
     : rows_(RowAxis(c.params.matrix.window)), columns_(ColumnAxis(c.params.matrix.window)),
       input_(input), output_width_(c.extent[1]), channels_(c.extent[3]),
@@ -23,23 +26,37 @@ Im2Col::Im2Col(const Command& c, const std::byte* input)
 
 void Im2Col::Fill(int64_t first, int64_t count, std::byte* target) const {
   const int64_t row_bytes = depth() * element_bytes_;
-  int64_t row = first / output_width_, column = first % output_width_;
-  for (int64_t i = 0; i < count; ++i) {
-    FillPixel(row, column, target + i * row_bytes);
-    if (++column == output_width_) column = 0, ++row;
+  for (int64_t done = 0; done < count;) {
+    const int64_t column = (first + done) % output_width_;
+    const int64_t run = std::min({count - done, output_width_ - column, kMaxRun});
+    FillRun((first + done) / output_width_, column, run, target + done * row_bytes);
+    done += run;
   }
 }
 
-void Im2Col::FillPixel(int64_t row, int64_t column, std::byte* target) const {
+void Im2Col::FillRun(int64_t row, int64_t column, int64_t count, std::byte* target) const {
   const int64_t kernel_row_bytes = columns_.kernel * sample_bytes_;
+  const int64_t row_bytes = rows_.kernel * kernel_row_bytes;
+  // Pixels whose kernel rows lie inside the input and are one run of bytes each.
+  Range inside = dense_rows_ ? columns_.Interior({column, column + count}) : Range{};
+  if (inside.count() <= 0) inside = {column + count, column + count};
   for (int64_t r = 0; r < rows_.kernel; ++r, target += kernel_row_bytes) {
     const int64_t y = rows_.Sample(row, r);
-    if (y < 0) {
-      FillZeroPoint(columns_.kernel, target);
-    } else if (dense_rows_) {
-      FillDenseKernelRow(input_ + y * row_stride_, column, target);
-    } else {
-      FillKernelRow(input_ + y * row_stride_, column, target);
+    const std::byte* input_row = input_ + y * row_stride_;
+    for (int64_t i = 0; i < count; ++i) {
+      std::byte* pixel = target + i * row_bytes;
+      if (y < 0) {
+        FillZeroPoint(columns_.kernel, pixel);
+      } else if (column + i == inside.begin) {
+        const int64_t first = inside.begin * columns_.stride - columns_.pad;
+        CopyRuns(pixel, row_bytes, input_row + first * sample_bytes_,
+                 columns_.stride * sample_bytes_, kernel_row_bytes, inside.count());
+        i += inside.count() - 1;
+      } else if (dense_rows_) {
+        FillDenseKernelRow(input_row, column + i, pixel);
+      } else {
+        FillKernelRow(input_row, column + i, pixel);
+      }
     }
   }
 }

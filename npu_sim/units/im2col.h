@@ -22,7 +22,9 @@ class Im2Col {
   void Fill(int64_t first, int64_t count, std::byte* target) const;
 
  private:
-  void FillPixel(int64_t row, int64_t column, std::byte* target) const;
+  // Pixels [column, column + count) of one output row.
+  void FillRun(int64_t row, int64_t column, int64_t count, std::byte* target) const;
+  // One kernel row under one pixel.
   void FillKernelRow(const std::byte* input_row, int64_t column, std::byte* target) const;
   void FillDenseKernelRow(const std::byte* input_row, int64_t column, std::byte* target) const;
   void FillZeroPoint(int64_t samples, std::byte* target) const;

@@ -57,34 +57,17 @@ void AllRows(const FloatOutput& o) {
   }
 }
 
-void AddBias(const int32_t* sums, const int32_t* bias, int64_t count, int32_t* target) {
-  for (int64_t i = 0; i < count; ++i) {
-    target[i] = static_cast<int32_t>(static_cast<uint32_t>(sums[i]) + static_cast<uint32_t>(bias[i]));
-  }
-}
-
 }  // namespace HWY_NAMESPACE
 }  // namespace berth
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-#include <cstring>
-
 namespace berth {
 namespace {
 HWY_EXPORT(AllRows);
-HWY_EXPORT(AddBias);
 }  // namespace
 
 void BiasAndActivate(const FloatOutput& output) { HWY_DYNAMIC_DISPATCH(AllRows)(output); }
-
-void AddIntegerBias(const int32_t* sums, const int32_t* bias, int64_t count, int32_t* target) {
-  if (bias == nullptr) {
-    std::memcpy(target, sums, static_cast<size_t>(count) * sizeof(int32_t));
-  } else {
-    HWY_DYNAMIC_DISPATCH(AddBias)(sums, bias, count, target);
-  }
-}
 
 UnaryFunction FunctionOf(Activation activation) {
   switch (activation) {

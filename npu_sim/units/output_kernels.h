@@ -20,9 +20,6 @@ struct FloatOutput {
 };
 void BiasAndActivate(const FloatOutput& output);
 
-// target[i] = sums[i] + bias[i] modulo 2^32; bias may be null.
-void AddIntegerBias(const int32_t* sums, const int32_t* bias, int64_t count, int32_t* target);
-
 // The same function as the activation.
 UnaryFunction FunctionOf(Activation activation);
 

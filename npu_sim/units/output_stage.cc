@@ -1,6 +1,7 @@
 #include "npu_sim/units/output_stage.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 
 #include "npu_sim/units/convert.h"
@@ -137,23 +138,23 @@ void OutputStage::WriteFloats(const float* sums, const float* bias, int64_t coun
 
 void OutputStage::WriteInts(const int32_t* sums, const int32_t* bias, int64_t count, std::byte* out,
                             int64_t stride_bytes) const {
-  const MatrixParams& params = c_.params.matrix;
-  const UnaryFunction activation = FunctionOf(params.activation);
-  alignas(64) int32_t integers[kChunkElements];
-  AddIntegerBias(sums, bias, count, integers);
   if (IsInteger(c_.out.dtype) && out_bytes_ >= kWordBytes) {
-    int64_t wide[kChunkElements];
-    for (int64_t i = 0; i < count; ++i) {
-      wide[i] = UnaryOfInteger<int32_t>(activation, params.activation_alpha,
-                                        params.activation_beta, integers[i]);
-    }
-    return StoreInt64s(c_.out.dtype, wide, count, out, stride_bytes);
+    return WriteWideInts(sums, bias, count, out, stride_bytes);
+  }
+  const MatrixParams& params = c_.params.matrix;
+  ScaledIntegers from;
+  from.sums = sums;
+  from.bias = bias;
+  from.scale = params.out_scale;
+  const bool clamps = params.activation != Activation::kLeakyRelu;
+  if (clamps && IsNarrowInteger(c_.out.dtype) && stride_bytes == out_bytes_) {
+    return RoundScaled(from, count, NarrowTarget(out));
   }
   alignas(64) float values[kChunkElements];
-  ScaleIntegersByOne(integers, params.out_scale, count, values);
-  if (activation != UnaryFunction::kIdentity) {
-    ComputeUnaryFloat(activation, params.activation_alpha, params.activation_beta, values,
-                      static_cast<size_t>(count), values);
+  ScaleIntegers(from, count, values);
+  if (params.activation != Activation::kNone) {
+    ComputeUnaryFloat(FunctionOf(params.activation), params.activation_alpha,
+                      params.activation_beta, values, static_cast<size_t>(count), values);
   }
   if (IsFloat(c_.out.dtype)) {
     alignas(8) std::byte dense[kChunkElements * 8];
@@ -162,6 +163,35 @@ void OutputStage::WriteInts(const int32_t* sums, const int32_t* bias, int64_t co
   } else {
     StoreRounded(c_.out.dtype, values, count, params.out_zero_point, out, stride_bytes);
   }
+}
+
+// A clamping activation narrows the bounds: rounding keeps the order of values.
+IntegerTarget OutputStage::NarrowTarget(std::byte* out) const {
+  const MatrixParams& params = c_.params.matrix;
+  IntegerTarget to = FullRange(c_.out.dtype, params.out_zero_point, out);
+  const auto clamp_to_range = [&](float x) { return std::clamp(std::nearbyint(x), to.low, to.high); };
+  if (params.activation == Activation::kRelu) {
+    to.low = clamp_to_range(0.0f);
+  } else if (params.activation == Activation::kClip) {
+    const float high = clamp_to_range(params.activation_beta);  // wins where the bounds cross
+    to.low = std::min(clamp_to_range(params.activation_alpha), high);
+    to.high = high;
+  }
+  return to;
+}
+
+void OutputStage::WriteWideInts(const int32_t* sums, const int32_t* bias, int64_t count,
+                                std::byte* out, int64_t stride_bytes) const {
+  const MatrixParams& params = c_.params.matrix;
+  const UnaryFunction activation = FunctionOf(params.activation);
+  int64_t wide[kChunkElements];
+  for (int64_t i = 0; i < count; ++i) {
+    const uint32_t sum = static_cast<uint32_t>(sums[i]) +
+                         (bias != nullptr ? static_cast<uint32_t>(bias[i]) : 0u);
+    wide[i] = UnaryOfInteger<int32_t>(activation, params.activation_alpha, params.activation_beta,
+                                      static_cast<int32_t>(sum));
+  }
+  StoreInt64s(c_.out.dtype, wide, count, out, stride_bytes);
 }
 
 }  // namespace berth

@@ -14,6 +14,7 @@
 
 #include "npu_sim/units.h"
 #include "npu_sim/units/parts.h"
+#include "npu_sim/units/requantize_kernels.h"
 
 namespace berth {
 
@@ -32,6 +33,9 @@ class OutputStage {
                    int64_t stride_bytes) const;
   void WriteInts(const int32_t* sums, const int32_t* bias, int64_t count, std::byte* out,
                  int64_t stride_bytes) const;
+  void WriteWideInts(const int32_t* sums, const int32_t* bias, int64_t count, std::byte* out,
+                     int64_t stride_bytes) const;
+  IntegerTarget NarrowTarget(std::byte* out) const;
   void WriteMerged(const std::byte* sums, std::byte* out, Range rows) const;
   bool WriteDirect(const std::byte* sums, std::byte* out, Range rows, Range columns) const;
   // Bias of `columns` as dense float or int32.

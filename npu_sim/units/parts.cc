@@ -12,6 +12,8 @@ constexpr int64_t kElementsPerPart = int64_t{1} << 16;
 // A narrower GEMM spends its time on packing operands instead of multiplying.
 constexpr int64_t kRowsPerPart = 64;
 constexpr int64_t kColumnsPerPart = 64;
+// Each part gathers all samples under a window again.
+constexpr int64_t kColumnsPerGatheringPart = 128;
 
 int64_t Product(const Command& c) {
   return int64_t{c.extent[0]} * c.extent[1] * c.extent[2] * c.extent[3];
@@ -47,7 +49,9 @@ PartPlan PlanConvParts(const Command& c) {
   const int64_t wanted = Product(c) * WindowTaps(c.params.matrix.window) / kMacsPerPart;
   const int64_t pixels = int64_t{c.extent[0]} * c.extent[1];
   PartPlan best{0, ClampParts(std::min(wanted, pixels / kRowsPerPart), c.extent[0])};
-  const int by_columns = ClampParts(std::min(wanted, c.extent[2] / kColumnsPerPart), c.extent[2]);
+  const bool gathers = WindowTaps(c.params.matrix.window) > 1;
+  const int64_t columns = gathers ? kColumnsPerGatheringPart : kColumnsPerPart;
+  const int by_columns = ClampParts(std::min(wanted, c.extent[2] / columns), c.extent[2]);
   if (by_columns > best.count) best = {2, by_columns};
   return best;
 }

@@ -93,7 +93,10 @@ class Pool {
   void StoreAverages(float scale, bool is_float, std::byte* out) const {
     const int64_t channels = c_.extent[2], stride = c_.out.stride_bytes[2];
     if (!is_float) {
-      ScaleIntegersByOne(reinterpret_cast<const int32_t*>(row_), scale, channels, row_);
+      ScaledIntegers from;
+      from.sums = reinterpret_cast<const int32_t*>(row_);
+      from.scale = scale;
+      ScaleIntegers(from, channels, row_);
       StoreRounded(c_.out.dtype, row_, channels, c_.params.vector.zero_point, out, stride);
       return;
     }

@@ -7,7 +7,7 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "npu_sim/units/reduce_kernels.cc"
 #include "hwy/foreach_target.h"
-#include "hwy/highway.h"
+#include "npu_sim/units/float_math-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace berth {
@@ -33,13 +33,16 @@ HWY_INLINE A Times(A a, A b) {
   }
 }
 
+// Without a branch, so that loops become vectors.
+HWY_INLINE bool Take(bool a, bool b) { return static_cast<int>(a) | static_cast<int>(b); }
+
 // NaN stays.
 template <ReduceFunction kFunction, typename A>
 HWY_INLINE A Step(A sum, A x) {
   switch (kFunction) {
     case ReduceFunction::kSum: return Plus(sum, x);
-    case ReduceFunction::kMax: return x > sum || x != x ? x : sum;
-    case ReduceFunction::kMin: return x < sum || x != x ? x : sum;
+    case ReduceFunction::kMax: return Take(x > sum, x != x) ? x : sum;
+    case ReduceFunction::kMin: return Take(x < sum, x != x) ? x : sum;
     case ReduceFunction::kProd: return Times(sum, x);
     case ReduceFunction::kSumSquares: return Plus(sum, Times(x, x));
     default: return Plus(sum, x < A(0) ? Times(x, A(-1)) : x);
@@ -98,7 +101,25 @@ HWY_INLINE void AllElements(ReduceFunction function, const V* values, int64_t co
     Elements<kFunction>(values, count, sums);
   });
 }
-void FloatElements(ReduceFunction f, const float* v, int64_t n, double* a) { AllElements(f, v, n, a); }
+template <bool kMax>
+void FloatExtremes(const float* values, int64_t count, double* best) {
+  const hn::ScalableTag<double> d;
+  const hn::Rebind<float, decltype(d)> narrow;
+  const auto lanes = static_cast<int64_t>(hn::Lanes(d));
+  int64_t i = 0;
+  for (; i + lanes <= count; i += lanes) {
+    const auto x = hn::PromoteTo(d, hn::LoadU(narrow, values + i));
+    hn::StoreU(Extreme<kMax>(hn::LoadU(d, best + i), x), d, best + i);
+  }
+  if (kMax) return Elements<ReduceFunction::kMax>(values + i, count - i, best + i);
+  Elements<ReduceFunction::kMin>(values + i, count - i, best + i);
+}
+
+void FloatElements(ReduceFunction f, const float* v, int64_t n, double* a) {
+  if (f == ReduceFunction::kMax) return FloatExtremes<true>(v, n, a);
+  if (f == ReduceFunction::kMin) return FloatExtremes<false>(v, n, a);
+  AllElements(f, v, n, a);
+}
 void DoubleElements(ReduceFunction f, const double* v, int64_t n, double* a) {
   AllElements(f, v, n, a);
 }
@@ -113,6 +134,8 @@ HWY_INLINE A WholeRun(ReduceFunction function, const V* values, int64_t count, A
   });
 }
 double FloatRun(ReduceFunction f, const float* v, int64_t n, double a, double identity) {
+  if (f == ReduceFunction::kMax) return Join<ReduceFunction::kMax>(a, double{ExtremeOfRun<true>(v, n)});
+  if (f == ReduceFunction::kMin) return Join<ReduceFunction::kMin>(a, double{ExtremeOfRun<false>(v, n)});
   return WholeRun(f, v, n, a, identity);
 }
 double DoubleRun(ReduceFunction f, const double* v, int64_t n, double a, double identity) {

@@ -20,7 +20,7 @@ void ReduceElements(ReduceFunction function, const double* values, int64_t count
 void ReduceElements(ReduceFunction function, const int64_t* values, int64_t count,
                     int64_t* accumulator);
 
-// accumulator (op) values[0] (op) values[1] ...
+// accumulator (op) values[0] (op) values[1] ...; count >= 1.
 double ReduceRun(ReduceFunction function, const float* values, int64_t count, double accumulator);
 double ReduceRun(ReduceFunction function, const double* values, int64_t count, double accumulator);
 int64_t ReduceRun(ReduceFunction function, const int64_t* values, int64_t count,

@@ -19,10 +19,20 @@ void RequantizeChunk(const Command& c, std::byte* const* p, int64_t count) {
   float values[kChunkElements];
   for (int64_t i = 0; i < count; i += kChunkElements) {
     const int64_t n = std::min(kChunkElements, count - i);
-    LoadInts(c.in0.dtype, p[1] + i * in_bytes, in_bytes, n, 0, integers);
-    ScaleIntegers(integers, Floats(p[2]) + i, n, values);
-    StoreRounded(c.out.dtype, values, n, c.params.vector.zero_point, p[0] + i * out_bytes,
-                 out_bytes);
+    std::byte* out = p[0] + i * out_bytes;
+    ScaledIntegers from;
+    from.scales = Floats(p[2]) + i;
+    from.sums = reinterpret_cast<const int32_t*>(p[1]) + i;
+    if (c.in0.dtype != DType::kInt32) {
+      LoadInts(c.in0.dtype, p[1] + i * in_bytes, in_bytes, n, 0, integers);
+      from.sums = integers;
+    }
+    if (IsNarrowInteger(c.out.dtype)) {
+      RoundScaled(from, n, FullRange(c.out.dtype, c.params.vector.zero_point, out));
+    } else {
+      ScaleIntegers(from, n, values);
+      StoreRounded(c.out.dtype, values, n, c.params.vector.zero_point, out, out_bytes);
+    }
   }
 }
 
@@ -45,7 +55,10 @@ void DequantizeChunk(const Command& c, std::byte* const* p, int64_t count) {
   for (int64_t i = 0; i < count; i += kChunkElements) {
     const int64_t n = std::min(kChunkElements, count - i);
     LoadInts(c.in0.dtype, p[1] + i * in_bytes, in_bytes, n, c.params.vector.zero_point, integers);
-    ScaleIntegers(integers, Floats(p[2]) + i, n, values);
+    ScaledIntegers from;
+    from.sums = integers;
+    from.scales = Floats(p[2]) + i;
+    ScaleIntegers(from, n, values);
     FromFloat(c.out.dtype, values, n, p[0] + i * out_bytes);
   }
 }

@@ -1,5 +1,7 @@
 #include "npu_sim/units/requantize_kernels.h"
 
+#include <limits>
+
 #include "npu_sim/units/highway_targets.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -12,36 +14,89 @@ namespace berth {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
+// Calls vectors(d, i) for i in steps of d's lanes over [0, count), the rest one by one.
+template <class F>
+HWY_INLINE void ForVectors(int64_t count, const F& vectors) {
+  const hn::ScalableTag<float> d;
+  const auto lanes = static_cast<int64_t>(hn::Lanes(d));
+  int64_t i = 0;
+  for (; i + lanes <= count; i += lanes) vectors(d, i);
+  for (; i < count; ++i) vectors(hn::CappedTag<float, 1>(), i);
+}
+
 // Clamping first keeps the conversion in range; the bounds are integers, so it commutes with
 // rounding.
-template <class D>
-HWY_INLINE void RoundVectors(D d, const float* values, int64_t& i, int64_t count,
-                             const IntegerTarget& to, int32_t* target) {
+template <typename T, class D, class V>
+HWY_INLINE void StoreRounded(D d, V x, const IntegerTarget& to, int64_t i) {
   const hn::RebindToSigned<D> di;
-  const auto lanes = static_cast<int64_t>(hn::Lanes(d));
-  const auto low = hn::Set(d, static_cast<float>(to.low - to.zero_point));
-  const auto high = hn::Set(d, static_cast<float>(to.high - to.zero_point));
-  const auto zero_point = hn::Set(di, to.zero_point);
-  for (; i + lanes <= count; i += lanes) {
-    const auto v = hn::LoadU(d, values + i);
-    const auto raised = hn::IfThenElse(hn::Gt(v, low), v, low);
-    const auto bounded = hn::IfThenElse(hn::Lt(raised, high), raised, high);
-    hn::StoreU(hn::Add(hn::NearestInt(bounded), zero_point), di, target + i);
+  const hn::Rebind<T, D> narrow;
+  const V low = hn::Set(d, to.low), high = hn::Set(d, to.high);
+  const V raised = hn::IfThenElse(hn::Gt(x, low), x, low);
+  const V bounded = hn::IfThenElse(hn::Lt(raised, high), raised, high);
+  const auto integer = hn::Add(hn::NearestInt(bounded), hn::Set(di, to.zero_point));
+  hn::StoreU(hn::DemoteTo(narrow, integer), narrow, reinterpret_cast<T*>(to.data) + i);
+}
+
+template <bool kHasBias, bool kHasScales, class D>
+HWY_INLINE hn::Vec<D> Scaled(D d, const ScaledIntegers& from, int64_t i) {
+  const hn::RebindToSigned<D> di;
+  auto sum = hn::LoadU(di, from.sums + i);
+  if constexpr (kHasBias) sum = hn::Add(sum, hn::LoadU(di, from.bias + i));
+  const auto scale = kHasScales ? hn::LoadU(d, from.scales + i) : hn::Set(d, from.scale);
+  return hn::Mul(hn::ConvertTo(d, sum), scale);
+}
+
+template <class F>
+HWY_INLINE void WithOptions(const ScaledIntegers& from, const F& f) {
+  if (from.scales != nullptr) {
+    if (from.bias != nullptr) return f.template operator()<true, true>();
+    return f.template operator()<false, true>();
+  }
+  if (from.bias != nullptr) return f.template operator()<true, false>();
+  return f.template operator()<false, false>();
+}
+
+template <typename T>
+HWY_NOINLINE void RoundScaledTo(const ScaledIntegers& from, int64_t count,
+                                const IntegerTarget& to) {
+  WithOptions(from, [&]<bool kHasBias, bool kHasScales>() HWY_ATTR {
+    ForVectors(count, [&](auto d, int64_t i) HWY_ATTR {
+      StoreRounded<T>(d, Scaled<kHasBias, kHasScales>(d, from, i), to, i);
+    });
+  });
+}
+
+template <typename T>
+HWY_NOINLINE void RoundFloatsTo(const float* values, int64_t count, const IntegerTarget& to) {
+  ForVectors(count, [&](auto d, int64_t i) HWY_ATTR {
+    StoreRounded<T>(d, hn::LoadU(d, values + i), to, i);
+  });
+}
+
+void RoundScaledAny(const ScaledIntegers& from, int64_t count, const IntegerTarget& to) {
+  switch (to.dtype) {
+    case DType::kInt8: return RoundScaledTo<int8_t>(from, count, to);
+    case DType::kUInt8: return RoundScaledTo<uint8_t>(from, count, to);
+    case DType::kInt16: return RoundScaledTo<int16_t>(from, count, to);
+    default: return RoundScaledTo<uint16_t>(from, count, to);
   }
 }
 
-void Round(const float* values, int64_t count, const IntegerTarget& to, int32_t* target) {
-  int64_t i = 0;
-  RoundVectors(hn::ScalableTag<float>(), values, i, count, to, target);
-  RoundVectors(hn::CappedTag<float, 1>(), values, i, count, to, target);
+void RoundFloatsAny(const float* values, int64_t count, const IntegerTarget& to) {
+  switch (to.dtype) {
+    case DType::kInt8: return RoundFloatsTo<int8_t>(values, count, to);
+    case DType::kUInt8: return RoundFloatsTo<uint8_t>(values, count, to);
+    case DType::kInt16: return RoundFloatsTo<int16_t>(values, count, to);
+    default: return RoundFloatsTo<uint16_t>(values, count, to);
+  }
 }
 
-void Scale(const int32_t* values, const float* scales, int64_t count, float* target) {
-  for (int64_t i = 0; i < count; ++i) target[i] = static_cast<float>(values[i]) * scales[i];
-}
-
-void ScaleByOne(const int32_t* values, float scale, int64_t count, float* target) {
-  for (int64_t i = 0; i < count; ++i) target[i] = static_cast<float>(values[i]) * scale;
+void Scale(const ScaledIntegers& from, int64_t count, float* target) {
+  WithOptions(from, [&]<bool kHasBias, bool kHasScales>() HWY_ATTR {
+    ForVectors(count, [&](auto d, int64_t i) HWY_ATTR {
+      hn::StoreU(Scaled<kHasBias, kHasScales>(d, from, i), d, target + i);
+    });
+  });
 }
 
 void Divide(const float* values, const float* scales, int64_t count, float* target) {
@@ -55,20 +110,38 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace berth {
 namespace {
-HWY_EXPORT(Round);
+HWY_EXPORT(RoundScaledAny);
+HWY_EXPORT(RoundFloatsAny);
 HWY_EXPORT(Scale);
-HWY_EXPORT(ScaleByOne);
 HWY_EXPORT(Divide);
+
+template <typename T>
+IntegerTarget RangeOf(DType dtype, int32_t zero_point, std::byte* data) {
+  return {dtype, static_cast<float>(std::numeric_limits<T>::min() - zero_point),
+          static_cast<float>(std::numeric_limits<T>::max() - zero_point), zero_point, data};
+}
+
 }  // namespace
 
-void RoundToIntegers(const float* values, int64_t count, const IntegerTarget& to, int32_t* target) {
-  HWY_DYNAMIC_DISPATCH(Round)(values, count, to, target);
+bool IsNarrowInteger(DType dtype) { return IsInteger(dtype) && DTypeBytes(dtype) <= 2; }
+
+IntegerTarget FullRange(DType dtype, int32_t zero_point, std::byte* data) {
+  switch (dtype) {
+    case DType::kInt8: return RangeOf<int8_t>(dtype, zero_point, data);
+    case DType::kUInt8: return RangeOf<uint8_t>(dtype, zero_point, data);
+    case DType::kInt16: return RangeOf<int16_t>(dtype, zero_point, data);
+    default: return RangeOf<uint16_t>(dtype, zero_point, data);
+  }
 }
-void ScaleIntegers(const int32_t* values, const float* scales, int64_t count, float* target) {
-  HWY_DYNAMIC_DISPATCH(Scale)(values, scales, count, target);
+
+void RoundFloats(const float* values, int64_t count, const IntegerTarget& to) {
+  HWY_DYNAMIC_DISPATCH(RoundFloatsAny)(values, count, to);
 }
-void ScaleIntegersByOne(const int32_t* values, float scale, int64_t count, float* target) {
-  HWY_DYNAMIC_DISPATCH(ScaleByOne)(values, scale, count, target);
+void RoundScaled(const ScaledIntegers& from, int64_t count, const IntegerTarget& to) {
+  HWY_DYNAMIC_DISPATCH(RoundScaledAny)(from, count, to);
+}
+void ScaleIntegers(const ScaledIntegers& from, int64_t count, float* target) {
+  HWY_DYNAMIC_DISPATCH(Scale)(from, count, target);
 }
 void DivideByScales(const float* values, const float* scales, int64_t count, float* target) {
   HWY_DYNAMIC_DISPATCH(Divide)(values, scales, count, target);

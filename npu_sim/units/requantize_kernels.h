@@ -1,23 +1,42 @@
-// Dense inner loops that turn scaled values into integers.
+// Dense inner loops that turn values into integers of at most 16 bits, and integers into floats.
 //
-// The product of an integer and a scale is one float multiplication, rounded to nearest even and
-// then clamped, so a plain loop gives the same bits.
+// Each element is one float multiplication or division, clamped and rounded to nearest even, so a
+// plain loop gives the same bits.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+
+#include "base/dtype.h"
 
 namespace berth {
 
-// Bounds of an integer type of at most 16 bits, and the zero point to add.
-struct IntegerTarget {
-  int32_t low = 0, high = 0, zero_point = 0;
-};
+// int8, uint8, int16, uint16.
+bool IsNarrowInteger(DType dtype);
 
-// target[i] = clamp(round(values[i]) + zero_point). `target` may be `values`. NaN gives low.
-void RoundToIntegers(const float* values, int64_t count, const IntegerTarget& to, int32_t* target);
-// target[i] = float(values[i]) * scales[i].
-void ScaleIntegers(const int32_t* values, const float* scales, int64_t count, float* target);
-void ScaleIntegersByOne(const int32_t* values, float scale, int64_t count, float* target);
+// Where rounded values go: clamp(x, low, high) rounds to an integer; zero_point is added.
+struct IntegerTarget {
+  DType dtype = DType::kInt8;
+  float low = 0, high = 0;  // integers: bounds of the dtype less zero_point, or tighter
+  int32_t zero_point = 0;
+  std::byte* data = nullptr;
+};
+// The bounds of the dtype. NaN becomes the lowest value.
+IntegerTarget FullRange(DType dtype, int32_t zero_point, std::byte* data);
+
+// x = values[i].
+void RoundFloats(const float* values, int64_t count, const IntegerTarget& to);
+// x = float(sums[i] + bias[i]) * (scales == null ? scale : scales[i]); bias may be null; the sum is
+// modulo 2^32.
+struct ScaledIntegers {
+  const int32_t* sums = nullptr;
+  const int32_t* bias = nullptr;
+  const float* scales = nullptr;
+  float scale = 1;
+};
+void RoundScaled(const ScaledIntegers& from, int64_t count, const IntegerTarget& to);
+// The same x as floats.
+void ScaleIntegers(const ScaledIntegers& from, int64_t count, float* target);
 // target[i] = values[i] / scales[i].
 void DivideByScales(const float* values, const float* scales, int64_t count, float* target);
 

@@ -5,6 +5,7 @@
 #include "npu_sim/units/convert.h"
 #include "npu_sim/units/reduction_loops.h"
 #include "npu_sim/units/softmax_float.h"
+#include "npu_sim/units/strided_copy.h"
 #include "npu_sim/units/unit_ops.h"
 
 namespace berth {
@@ -21,6 +22,32 @@ bool InPlace(const Command& c) {
 
 int64_t BlockRows(const Command& c) {
   return c.extent[3] <= kShortRow ? kShortRowBlock : kLongRowBlock;
+}
+
+// [rows, e3] <-> dense [e3, rows].
+LoopNest TransposeNest(const Command& c, std::byte* target, int64_t target_row, int64_t target_element,
+                       std::byte* source, int64_t source_row, int64_t source_element,
+                       int64_t rows) {
+  LoopNest nest;
+  nest.operand_count = 2;
+  nest.extent[2] = rows;
+  nest.extent[3] = c.extent[3];
+  nest.base[0] = target;
+  nest.base[1] = source;
+  nest.element_bytes[0] = nest.element_bytes[1] = 4;
+  nest.stride_bytes[0][2] = target_row;
+  nest.stride_bytes[0][3] = target_element;
+  nest.stride_bytes[1][2] = source_row;
+  nest.stride_bytes[1][3] = source_element;
+  return nest;
+}
+
+void RunFloatBlock(const Command& c, std::byte* out, int64_t out_row_stride, std::byte* in,
+                   int64_t in_row_stride, int64_t rows, float* block) {
+  auto* bytes = reinterpret_cast<std::byte*>(block);
+  CopyStrided(TransposeNest(c, bytes, 4, rows * 4, in, in_row_stride, c.in0.stride_bytes[3], rows));
+  SoftmaxColumns(block, c.extent[3], rows, c.params.vector.function == 1);
+  CopyStrided(TransposeNest(c, out, out_row_stride, c.out.stride_bytes[3], bytes, 4, rows * 4, rows));
 }
 
 void RunBlock(const Command& c, std::byte* out, int64_t out_row_stride, const std::byte* in,
@@ -60,12 +87,15 @@ absl::Status ExecuteSoftmax(const UnitCall& call) {
   ForOuterThree(rows, [&](std::byte* const* p) {
     for (int64_t i = 0; i < rows.extent[3]; i += step) {
       std::byte* out = p[0] + i * out_stride;
-      const std::byte* in = p[1] + i * in_stride;
+      std::byte* in = p[1] + i * in_stride;
+      const int64_t count = std::min(step, rows.extent[3] - i);
       if (in_place) {
         SoftmaxRow(reinterpret_cast<const float*>(in), c.extent[3], logarithm,
                    reinterpret_cast<float*>(out));
+      } else if (c.in0.dtype == DType::kFloat32 && c.out.dtype == DType::kFloat32) {
+        RunFloatBlock(c, out, out_stride, in, in_stride, count, block);
       } else {
-        RunBlock(c, out, out_stride, in, in_stride, std::min(step, rows.extent[3] - i), block);
+        RunBlock(c, out, out_stride, in, in_stride, count, block);
       }
     }
   });

@@ -16,18 +16,10 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 constexpr int64_t kSoftmaxLanes = 16;
 
-HWY_INLINE float Larger(float a, float b) { return b > a || b != b ? b : a; }
-
-float RowMax(const float* x, int64_t count) {
-  float lane[kSoftmaxLanes];
-  for (float& l : lane) l = x[0];
-  int64_t i = 0;
-  for (; i + kSoftmaxLanes <= count; i += kSoftmaxLanes) {
-    for (int64_t k = 0; k < kSoftmaxLanes; ++k) lane[k] = Larger(lane[k], x[i + k]);
-  }
-  for (; i < count; ++i) lane[0] = Larger(lane[0], x[i]);
-  for (int64_t k = 1; k < kSoftmaxLanes; ++k) lane[0] = Larger(lane[0], lane[k]);
-  return lane[0];
+// NaN stays. Without a branch, so that loops become vectors.
+HWY_INLINE float Larger(float a, float b) {
+  const int take = static_cast<int>(b > a) | static_cast<int>(b != b);
+  return take ? b : a;
 }
 
 double RowSum(const float* x, int64_t count) {
@@ -58,7 +50,7 @@ double SumOfExponentials(const float* x, int64_t count, float max) {
 
 void Row(const float* source, int64_t count, bool logarithm, float* target) {
   const auto n = static_cast<size_t>(count);
-  const float max = RowMax(source, count);
+  const float max = ExtremeOfRun<true>(source, count);
   if (logarithm) {
     const auto shift = static_cast<float>(::log(SumOfExponentials(source, count, max)));
     MapFloats(source, target, n, [max, shift](auto d, auto v) HWY_ATTR {

@@ -15,14 +15,26 @@ namespace berth {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Each operation names the type of a sum and how a tap changes it.
+// Each operation names the type of a lane while taps are summed (Lane), of a weight and of a result,
+// and says how a sum starts, how a tap changes it and how it is stored.
+template <typename T, class D>
+HWY_INLINE void StoreSum(D d, hn::Vec<D> sum, bool accumulate, T* out) {
+  if (accumulate) sum = hn::Add(sum, hn::LoadU(d, out));
+  hn::StoreU(sum, d, out);
+}
+
 template <typename In>
 struct MultiplyAdd {
-  using Total = std::conditional_t<std::is_same_v<In, float>, float, int32_t>;
-  static constexpr bool kHasWeights = true, kCanAccumulate = true;
-  static constexpr Total kInitial = 0;
+  using Lane = std::conditional_t<std::is_same_v<In, float>, float, int32_t>;
+  using Weight = Lane;
+  using Result = Lane;
+  static constexpr bool kHasWeights = true;
   template <class D>
-  static HWY_INLINE hn::Vec<D> Load(D d, const In* p, int32_t zero_point) {
+  static HWY_INLINE hn::Vec<D> Start(D d, const WindowJob&, int64_t) {
+    return hn::Zero(d);
+  }
+  template <class D>
+  static HWY_INLINE hn::Vec<D> Load(D d, const In* p, HWY_MAYBE_UNUSED int32_t zero_point) {
     if constexpr (std::is_same_v<In, float>) {
       return hn::LoadU(d, p);
     } else if constexpr (std::is_same_v<In, int32_t>) {
@@ -40,17 +52,61 @@ struct MultiplyAdd {
       return hn::Add(sum, hn::Mul(value, weight));
     }
   }
+  template <class D>
+  static HWY_INLINE void Store(D d, hn::Vec<D> sum, bool accumulate, Result* out) {
+    StoreSum(d, sum, accumulate, out);
+  }
+};
+
+// Bytes as floats: exact, because neither the sum of products (at most 128 * 255 * 255) nor that sum
+// less the zero point's share leaves 24 bits.
+template <typename In>
+struct MultiplyAddBytes {
+  using Lane = float;
+  using Weight = float;
+  using Result = int32_t;
+  static constexpr bool kHasWeights = true;
+  // sum of (x - zero) w = sum of x w - zero * sum of w
+  template <class D>
+  static HWY_INLINE hn::Vec<D> Start(D d, const WindowJob& job, int64_t c) {
+    hn::Vec<D> sum = hn::Zero(d);
+    if (job.input_zero_point == 0) return sum;
+    const auto* weights = reinterpret_cast<const float*>(job.weights) + c;
+    for (int64_t t = 0; t < job.taps.count; ++t) {
+      sum = hn::Add(sum, hn::LoadU(d, weights + job.taps.weight_index[t] * job.channels));
+    }
+    return hn::Mul(sum, hn::Set(d, static_cast<float>(-job.input_zero_point)));
+  }
+  template <class D>
+  static HWY_INLINE hn::Vec<D> Load(HWY_MAYBE_UNUSED D d, const In* p, int32_t) {
+    const hn::RebindToSigned<D> di;
+    const hn::Rebind<In, D> narrow;
+    return hn::ConvertTo(d, hn::PromoteTo(di, hn::LoadU(narrow, p)));
+  }
+  template <class V>
+  static HWY_INLINE V Add(V sum, V value, V weight) {
+    return hn::MulAdd(value, weight, sum);
+  }
+  template <class D>
+  static HWY_INLINE void Store(D, hn::Vec<D> sum, bool accumulate, Result* out) {
+    const hn::RebindToSigned<D> di;
+    StoreSum(di, hn::ConvertTo(di, sum), accumulate, out);
+  }
 };
 
 template <typename In>
 struct Max {
-  using Total = In;
-  static constexpr bool kHasWeights = false, kCanAccumulate = false;
-  static constexpr Total kInitial = std::numeric_limits<In>::has_infinity
-                                      ? -std::numeric_limits<In>::infinity()
-                                      : std::numeric_limits<In>::lowest();
+  using Lane = In;
+  using Weight = In;
+  using Result = In;
+  static constexpr bool kHasWeights = false;
   template <class D>
-  static HWY_INLINE hn::Vec<D> Load(D d, const In* p, int32_t) {
+  static HWY_INLINE hn::Vec<D> Start(D d, const WindowJob&, int64_t) {
+    using Limits = std::numeric_limits<In>;
+    return hn::Set(d, Limits::has_infinity ? -Limits::infinity() : Limits::lowest());
+  }
+  template <class D>
+  static HWY_INLINE hn::Vec<D> Load(HWY_MAYBE_UNUSED D d, const In* p, int32_t) {
     return hn::LoadU(d, p);
   }
   template <class V>
@@ -60,6 +116,10 @@ struct Max {
     } else {
       return hn::Max(sum, value);
     }
+  }
+  template <class D>
+  static HWY_INLINE void Store(D d, hn::Vec<D> sum, bool, Result* out) {
+    hn::StoreU(sum, d, out);
   }
 };
 
@@ -76,16 +136,16 @@ struct AddTaps : MultiplyAdd<In> {
 template <template <typename> class Op, typename In, int kPixels, class D>
 HWY_INLINE void Block(D d, const WindowJob& job, int64_t pixel, int64_t c) {
   using O = Op<In>;
-  using S = typename O::Total;
   const std::byte* input =
       job.input + pixel * job.input_step_bytes + c * static_cast<int64_t>(sizeof(In));
   hn::Vec<D> sum[kPixels];
-  for (int i = 0; i < kPixels; ++i) sum[i] = hn::Set(d, O::kInitial);
+  sum[0] = O::Start(d, job, c);
+  for (int i = 1; i < kPixels; ++i) sum[i] = sum[0];
   for (int64_t t = 0; t < job.taps.count; ++t) {
     hn::Vec<D> weight = hn::Zero(d);
     if constexpr (O::kHasWeights) {
-      weight = hn::LoadU(d, reinterpret_cast<const S*>(job.weights) +
-                                job.taps.weight_index[t] * job.channels + c);
+      const auto* weights = reinterpret_cast<const typename O::Weight*>(job.weights);
+      weight = hn::LoadU(d, weights + job.taps.weight_index[t] * job.channels + c);
     }
     const std::byte* tap = input + job.taps.input_offset_bytes[t];
     for (int i = 0; i < kPixels; ++i) {
@@ -94,11 +154,8 @@ HWY_INLINE void Block(D d, const WindowJob& job, int64_t pixel, int64_t c) {
     }
   }
   for (int i = 0; i < kPixels; ++i) {
-    S* out = reinterpret_cast<S*>(job.output + (pixel + i) * job.output_step_bytes) + c;
-    if constexpr (O::kCanAccumulate) {
-      if (job.accumulate) sum[i] = hn::Add(sum[i], hn::LoadU(d, out));
-    }
-    hn::StoreU(sum[i], d, out);
+    std::byte* out = job.output + (pixel + i) * job.output_step_bytes;
+    O::Store(d, sum[i], job.accumulate, reinterpret_cast<typename O::Result*>(out) + c);
   }
 }
 
@@ -115,7 +172,7 @@ HWY_INLINE void Channels(D d, const WindowJob& job, int64_t pixel, int64_t c) {
 template <template <typename> class Op, typename In>
 HWY_NOINLINE void Run(const WindowJob& job) {
   constexpr int kPixels = HWY_TARGET == HWY_AVX3 ? 8 : 4;
-  using S = typename Op<In>::Total;
+  using S = typename Op<In>::Lane;
   const hn::ScalableTag<S> d;
   int64_t pixel = 0;
   for (; pixel + kPixels <= job.pixels; pixel += kPixels) Channels<Op, In, kPixels>(d, job, pixel, 0);
@@ -135,6 +192,9 @@ void RunAll(WindowOp op, const WindowJob& job) {
     case WindowOp::kMultiplyAdd:
       if (dtype == DType::kInt32) return Run<MultiplyAdd, int32_t>(job);
       return RunNarrow<MultiplyAdd>(dtype, job);
+    case WindowOp::kMultiplyAddBytes:
+      if (dtype == DType::kInt8) return Run<MultiplyAddBytes, int8_t>(job);
+      return Run<MultiplyAddBytes, uint8_t>(job);
     case WindowOp::kMax:
       return RunNarrow<Max>(dtype, job);
     case WindowOp::kSum:

@@ -13,8 +13,12 @@
 
 namespace berth {
 
+// Weights less their zero point are at most 255 in magnitude.
+inline constexpr int64_t kMaxByteTaps = 128;
+
 enum class WindowOp {
   kMultiplyAdd,  // float: float sums; int8, uint8, int32: int32 sums of (value - zero) * weight
+  kMultiplyAddBytes,  // int8, uint8 with float weights, exact for at most kMaxByteTaps taps
   kMax,          // float, int8, uint8; the dtype stays
   kSum,          // float sums; int8, uint8, int32: int32 sums of value - zero
 };
@@ -25,11 +29,12 @@ struct WindowJob {
   int64_t input_step_bytes = 0;      // to the next pixel
   int32_t input_zero_point = 0;
   WindowTaps taps;
-  // kMultiplyAdd: rows of float or int32 (zero point subtracted), `channels` apart.
+  // kMultiplyAdd: rows of float or int32 (zero point subtracted), `channels` apart. Float for
+  // kMultiplyAddBytes.
   const std::byte* weights = nullptr;
   int64_t channels = 0;
   int64_t pixels = 0;
-  bool accumulate = false;  // kMultiplyAdd, kSum: add to what the output holds
+  bool accumulate = false;  // not kMax: add to what the output holds
   std::byte* output = nullptr;
   int64_t output_step_bytes = 0;
 };

@@ -21,6 +21,8 @@ class WindowSource {
   // Loops {row, pixel, channel} of `operand`; samples outside the tile count as `zero_point`.
   WindowSource(const Command& command, const Window& window, int32_t zero_point, Wide wide);
 
+  // Whether samples are read where they stand, in their own dtype.
+  bool direct() const { return direct_; }
   int64_t ScratchBytes() const;
   void TakeScratch(ScratchCursor& cursor);
 

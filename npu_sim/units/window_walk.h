@@ -19,7 +19,9 @@ struct WindowAxis {
   // The input sample under tap `k` of output `o`; -1 where there is none.
   int64_t Sample(int64_t o, int64_t k) const {
     const int64_t position = o * stride + k * dilation - pad;
-    if (position < 0 || position % upsample != 0) return -1;
+    if (position < 0) return -1;
+    if (upsample == 1) return position < input ? position : -1;  // a division is slow
+    if (position % upsample != 0) return -1;
     const int64_t sample = position / upsample;
     return sample < input ? sample : -1;
   }
