@@ -3,11 +3,13 @@
 #include <set>
 #include <string>
 
+#include "planner/passes/absorb_transposes.h"
 #include "planner/passes/eliminate_identities.h"
 #include "planner/passes/expand_ops.h"
 #include "planner/passes/fold_affine.h"
 #include "planner/passes/fold_pad.h"
 #include "planner/passes/fuse_elementwise.h"
+#include "planner/passes/sink_reshapes.h"
 #include "planner/passes/to_nhwc.h"
 
 namespace berth {
@@ -26,12 +28,16 @@ std::vector<Pass> PassesInOrder(const PrepareOptions& options) {
       {"infer-and-fold", fold},
       {"eliminate-identities", EliminateIdentities},
       {"eliminate-dead", EliminateDead},
-      {"expand-ops", ExpandOps},
+      {"expand-ops", [](Graph& graph) { return ExpandOps(graph, ExpandScope::kBeforeLayout); }},
       {"fold-expanded", fold},
       {"eliminate-expanded", EliminateIdentities},
       {"fold-pad", FoldPad},
       {"fold-affine", FoldAffine},
       {"to-nhwc", ToNhwc},
+      {"expand-nhwc", [](Graph& graph) { return ExpandOps(graph, ExpandScope::kAll); }},
+      {"merge-reshapes", MergeReshapes},
+      {"absorb-transposes", AbsorbTransposes},
+      {"sink-reshapes", SinkReshapes},
       {"fuse-elementwise", FuseElementwise},
       {"eliminate-unused", EliminateDead},
   };

@@ -10,7 +10,10 @@ namespace {
 // An op may expand into ops that expand; a rule that makes its own op again would not end.
 constexpr int kMaxRounds = 8;
 
-absl::StatusOr<bool> ExpandOnce(Graph& graph) {
+// The window of LRN moves over channels: with them last it needs no transpose.
+bool WaitsForLayout(OpKind kind) { return kind == OpKind::kLRN; }
+
+absl::StatusOr<bool> ExpandOnce(Graph& graph, ExpandScope scope) {
   const std::vector<Node> before = std::move(graph.nodes);
   graph.nodes.clear();
   std::vector<Node> after;
@@ -18,7 +21,8 @@ absl::StatusOr<bool> ExpandOnce(Graph& graph) {
   for (const Node& node : before) {
     const NodeCall call(graph, node);
     const OpDef& op = GetOpDef(node.kind);
-    if (!NeedsExpansion(op, call.call())) {
+    const bool waits = scope == ExpandScope::kBeforeLayout && WaitsForLayout(node.kind);
+    if (waits || !NeedsExpansion(op, call.call())) {
       after.push_back(node);
       continue;
     }
@@ -34,9 +38,9 @@ absl::StatusOr<bool> ExpandOnce(Graph& graph) {
 
 }  // namespace
 
-absl::Status ExpandOps(Graph& graph) {
+absl::Status ExpandOps(Graph& graph, ExpandScope scope) {
   for (int round = 0; round < kMaxRounds; ++round) {
-    BERTH_ASSIGN_OR_RETURN(const bool changed, ExpandOnce(graph));
+    BERTH_ASSIGN_OR_RETURN(const bool changed, ExpandOnce(graph, scope));
     if (!changed) return EliminateIdentities(graph);
   }
   return Internal("op expansion does not end after {} rounds", kMaxRounds);

@@ -6,7 +6,12 @@
 
 namespace berth {
 
+enum class ExpandScope : uint8_t {
+  kBeforeLayout,  // leaves ops that expand better once their channels stand last
+  kAll,
+};
+
 // Types are known, before and after. Identities that expansion makes are removed.
-absl::Status ExpandOps(Graph& graph);
+absl::Status ExpandOps(Graph& graph, ExpandScope scope);
 
 }  // namespace berth

@@ -23,7 +23,8 @@ bool HasWeights(OpKind kind) { return kind == OpKind::kConv || kind == OpKind::k
 
 bool IsSpatial(OpKind kind) {
   return kind == OpKind::kConv || kind == OpKind::kConvTranspose || kind == OpKind::kMaxPool ||
-         kind == OpKind::kAveragePool || kind == OpKind::kResize || kind == OpKind::kUpsample;
+         kind == OpKind::kAveragePool || kind == OpKind::kResize || kind == OpKind::kUpsample ||
+         kind == OpKind::kLRN;
 }
 
 Permutation PreferredOrder(const OpCall& call, int rank, LayoutContext& context) {

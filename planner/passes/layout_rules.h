@@ -21,7 +21,7 @@ struct PermutedNode {
   Permutation output_order;  // of output 0
 };
 
-// Ops that move a window or resample over space: they lower from channels last only.
+// Ops that move a window or resample: they lower (LRN: expands) best or only from channels last.
 bool IsSpatial(OpKind kind);
 
 // Nothing where the op takes its operands only as the model has them. `call` is the node's.

@@ -113,8 +113,7 @@ class LayoutPass {
 
 absl::Status ToNhwc(Graph& graph) {
   BERTH_RETURN_IF_ERROR(LayoutPass(graph).Run());
-  BERTH_RETURN_IF_ERROR(EliminateDead(graph));
-  return MergeReshapes(graph);
+  return EliminateDead(graph);
 }
 
 }  // namespace berth

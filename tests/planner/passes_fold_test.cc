@@ -190,7 +190,7 @@ TEST(FoldAffine, BatchNormalizationAfterExpansion) {
               {y, t.Weights({5}), t.Weights({5}), t.Weights({5}), t.Weights({5}, 0.5, 2)});
   t.Output(t.Apply(OpKind::kRelu, {y}));
   Graph after = t.graph;
-  ASSERT_TRUE(ExpandOps(after).ok());
+  ASSERT_TRUE(ExpandOps(after, ExpandScope::kAll).ok());
   ASSERT_TRUE(FoldAffine(after).ok());
   EXPECT_EQ(after.nodes.size(), 2u) << DumpGraph(after);
   ExpectSameResults(t.graph, after, 10);
@@ -266,7 +266,7 @@ TEST(ExpandOps, CompositionsKeepTheirResults) {
   t.Output(t.Apply(OpKind::kGemm, {t.Input({3, 4}), t.Weights({5, 4}), t.Weights({3, 1})},
                    {{"transB", int64_t{1}}, {"alpha", 0.5f}, {"beta", 2.0f}}));
   Graph after = t.graph;
-  ASSERT_TRUE(ExpandOps(after).ok());
+  ASSERT_TRUE(ExpandOps(after, ExpandScope::kAll).ok());
   for (const Node& node : after.nodes) {
     const NodeCall call(after, node);
     EXPECT_FALSE(NeedsExpansion(GetOpDef(node.kind), call.call())) << OpName(node.kind);

@@ -1,7 +1,10 @@
 #include <gtest/gtest.h>
 
+#include "planner/passes/absorb_transposes.h"
+#include "planner/passes/expand_ops.h"
 #include "planner/passes/permutation.h"
 #include "planner/passes/reshape_order.h"
+#include "planner/passes/sink_reshapes.h"
 #include "planner/passes/to_nhwc.h"
 #include "tests/planner/graph_testing.h"
 
@@ -154,6 +157,59 @@ TEST(ToNhwc, OneAndThreeSpatialAxes) {
                                {{"kernel_shape", Ints{2, 2, 2}}});
   t.Output(cube);
   ExpectSameResults(t.graph, Laid(t.graph), 14);
+}
+
+TEST(AbsorbTransposes, FlattenedFeatures) {
+  for (const bool transposed_weights : {false, true}) {
+    TestGraph t(21);
+    ValueId y = Conv(t, t.Input({2, 3, 4, 5}), 6);
+    y = t.Apply(OpKind::kReshape, {y, t.Ints({2, 120})});
+    t.Output(t.Apply(OpKind::kMatMul,
+                     {y, t.Weights(transposed_weights ? Shape{7, 120} : Shape{120, 7})},
+                     {{"transB", int64_t{transposed_weights}}}));
+    Graph after = Laid(t.graph);
+    EXPECT_EQ(CountOf(after, OpKind::kTranspose), 2);
+    ASSERT_TRUE(AbsorbTransposes(after).ok());
+    EXPECT_EQ(CountOf(after, OpKind::kTranspose), 1) << DumpGraph(after);
+    ExpectSameResults(t.graph, after, 22);
+  }
+}
+
+TEST(AbsorbTransposes, NotWhereRowsMove) {
+  TestGraph t(23);
+  ValueId y = t.Apply(OpKind::kTranspose, {t.Input({2, 3, 4})}, {{"perm", Ints{1, 0, 2}}});
+  y = t.Apply(OpKind::kReshape, {y, t.Ints({3, 8})});
+  t.Output(t.Apply(OpKind::kMatMul, {y, t.Weights({8, 2})}));
+  Graph after = t.graph;
+  ASSERT_TRUE(AbsorbTransposes(after).ok());
+  EXPECT_EQ(CountOf(after, OpKind::kTranspose), 1);
+}
+
+TEST(SinkReshapes, ScalarArithmeticGoesBefore) {
+  TestGraph t(24);
+  ValueId y = t.Apply(OpKind::kMatMul, {t.Input({4, 6}), t.Weights({6, 6})});
+  y = t.Apply(OpKind::kReshape, {y, t.Ints({2, 2, 6})});
+  y = t.Apply(OpKind::kSigmoid, {y});
+  y = t.Apply(OpKind::kMul, {t.Filled({}, 3), y});
+  const ValueId joined = t.Apply(OpKind::kReshape, {y, t.Ints({2, 12})});
+  t.Output(t.Apply(OpKind::kAdd, {joined, t.Weights({12})}));
+  Graph after = t.graph;
+  ASSERT_TRUE(SinkReshapes(after).ok());
+  ASSERT_EQ(after.nodes.size(), 6u);
+  EXPECT_EQ(after.nodes[1].kind, OpKind::kSigmoid) << DumpGraph(after);
+  EXPECT_EQ(after.nodes[2].kind, OpKind::kMul);
+  EXPECT_EQ(after.nodes[5].kind, OpKind::kAdd);
+  ExpectSameResults(t.graph, after, 25);
+}
+
+TEST(ToNhwc, LrnNeedsNoTransposeOfItsOwn) {
+  TestGraph t(26);
+  ValueId y = t.Apply(OpKind::kLRN, {Conv(t, t.Input({2, 3, 4, 5}), 7)}, {{"size", int64_t{3}}});
+  t.Output(Conv(t, y, 4));
+  Graph after = Laid(t.graph);
+  ASSERT_TRUE(ExpandOps(after, ExpandScope::kAll).ok());
+  EXPECT_EQ(CountOf(after, OpKind::kTranspose), 2) << DumpGraph(after);
+  ExpectSameResults(t.graph, after, 27);
 }
 
 // A random op that takes a value of rank 4 and gives one.
