@@ -1,0 +1,158 @@
+#include "tests/conformance/run_case.h"
+
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <set>
+#include <vector>
+
+
+
+#include "berth/context.h"
+#include "planner/compile.h"
+#include "planner/onnx/onnx_headers.h"
+#include "planner/onnx/tensors.h"
+
+namespace berth {
+namespace {
+
+namespace fs = std::filesystem;
+
+// The ONNX backend suite's own tolerances.
+constexpr double kRelativeTolerance = 1e-3;
+constexpr double kAbsoluteTolerance = 1e-6;
+
+// Positions of the operands that carry a shape, axes or counts rather than data.
+const std::map<std::string, std::set<int>>& ShapeOperands() {
+  static const std::map<std::string, std::set<int>> kOperands = {
+      {"Reshape", {1}},     {"Expand", {1}},    {"Tile", {1}},          {"Slice", {1, 2, 3, 4}},
+      {"Pad", {1}},         {"Resize", {1, 2, 3}}, {"Upsample", {1}},   {"Squeeze", {1}},
+      {"Unsqueeze", {1}},   {"Split", {1}},     {"ReduceSum", {1}},     {"ConstantOfShape", {0}},
+      {"TopK", {1}},        {"Dropout", {1, 2}}};
+  return kOperands;
+}
+
+bool ReadProto(const fs::path& path, google::protobuf::Message& proto) {
+  std::ifstream file(path, std::ios::binary);
+  return file && proto.ParseFromIstream(&file);
+}
+
+absl::StatusOr<std::vector<Tensor>> ReadTensors(const fs::path& set, const std::string& stem,
+                                                int count) {
+  std::vector<Tensor> tensors;
+  for (int i = 0; i < count; ++i) {
+    onnx::TensorProto proto;
+    if (!ReadProto(set / fmt::format("{}_{}.pb", stem, i), proto)) {
+      return NotFound("no {} {} in {}", stem, i, set.filename().string());
+    }
+    BERTH_ASSIGN_OR_RETURN(Tensor tensor, TensorFromProto(proto, set.string()));
+    tensors.push_back(std::move(tensor));
+  }
+  return tensors;
+}
+
+std::set<std::string> ShapeInputs(const onnx::ModelProto& model) {
+  std::set<std::string> names;
+  for (const auto& node : model.graph().node()) {
+    const auto found = ShapeOperands().find(node.op_type());
+    if (found == ShapeOperands().end()) continue;
+    for (const int position : found->second) {
+      if (position < node.input_size()) names.insert(node.input(position));
+    }
+  }
+  return names;
+}
+
+// The first element out of tolerance, or nothing.
+std::string FindMismatch(const Tensor& actual, const Tensor& expected) {
+  if (actual.type() != expected.type()) {
+    return fmt::format("{} where {} is expected", actual.type().ToString(),
+                       expected.type().ToString());
+  }
+  std::string mismatch;
+  VisitDType(expected.dtype(), [&]<typename T>() {
+    const auto as_double = [](T value) {
+      if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat>) {
+        return static_cast<double>(static_cast<float>(value));
+      } else {
+        return static_cast<double>(value);
+      }
+    };
+    const absl::Span<const T> a = actual.Values<T>(), e = expected.Values<T>();
+    for (size_t i = 0; i < e.size() && mismatch.empty(); ++i) {
+      const double x = as_double(a[i]), y = as_double(e[i]);
+      if (x == y || (std::isnan(x) && std::isnan(y))) continue;
+      if (!(std::abs(x - y) <= kAbsoluteTolerance + kRelativeTolerance * std::abs(y))) {
+        mismatch = fmt::format("element {}: {} where {} is expected", i, x, y);
+      }
+    }
+  });
+  return mismatch;
+}
+
+absl::StatusOr<std::string> RunSet(const std::string& model_path, const onnx::ModelProto& model,
+                                   const fs::path& set) {
+  // Initializers may be listed as inputs too; the data sets leave them out.
+  std::set<std::string> initializers;
+  for (const auto& initializer : model.graph().initializer()) initializers.insert(initializer.name());
+  std::vector<std::string> names;
+  for (const auto& input : model.graph().input()) {
+    if (initializers.count(input.name()) == 0) names.push_back(input.name());
+  }
+  CompileOptions options;
+  BERTH_ASSIGN_OR_RETURN(options.config, LoadTarget("edge"));
+  const absl::StatusOr<std::vector<Tensor>> inputs =
+      ReadTensors(set, "input", static_cast<int>(names.size()));
+  const std::set<std::string> shape_inputs = ShapeInputs(model);
+  std::vector<ConstTensorView> bound;
+  for (size_t i = 0; inputs.ok() && i < names.size(); ++i) {
+    if (shape_inputs.count(names[i]) != 0) {
+      options.constant_inputs[names[i]] = (*inputs)[i];
+    } else {
+      options.input_shapes[names[i]] = (*inputs)[i].shape();
+      bound.push_back((*inputs)[i].view());
+    }
+  }
+  // A model that Berth refuses is refused here, before its data matter.
+  BERTH_ASSIGN_OR_RETURN(BundleContents contents, CompileModel(model_path, options));
+  if (!inputs.ok()) return inputs.status();
+  BERTH_ASSIGN_OR_RETURN(const auto program, Program::FromContents(std::move(contents)));
+  ArenaPool pool;
+  ContextOptions context_options;
+  context_options.poison_before_run = true;
+  BERTH_ASSIGN_OR_RETURN(const auto context, Context::Create(program, pool, context_options));
+  std::vector<Tensor> outputs;
+  std::vector<TensorView> views;
+  for (const TensorInfo& info : program->outputs()) outputs.emplace_back(info.type);
+  for (Tensor& output : outputs) views.push_back(output.view());
+  BERTH_RETURN_IF_ERROR(context->Run(bound, views));
+  BERTH_ASSIGN_OR_RETURN(
+      const std::vector<Tensor> expected,
+      ReadTensors(set, "output", static_cast<int>(program->outputs().size())));
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const std::string mismatch = FindMismatch(outputs[i], expected[i]);
+    if (!mismatch.empty()) return fmt::format("output {}: {}", i, mismatch);
+  }
+  return std::string();
+}
+
+}  // namespace
+
+CaseResult RunCase(const std::string& folder) {
+  const std::string model_path = folder + "/model.onnx";
+  onnx::ModelProto model;
+  if (!ReadProto(model_path, model)) return {CaseOutcome::kRefused, "model.onnx does not parse"};
+  for (int set = 0;; ++set) {
+    const fs::path path = fs::path(folder) / fmt::format("test_data_set_{}", set);
+    if (!fs::is_directory(path)) break;
+    const absl::StatusOr<std::string> mismatch = RunSet(model_path, model, path);
+    if (!mismatch.ok()) {
+      return {CaseOutcome::kRefused, std::string(ToStd(mismatch.status().message()))};
+    }
+    if (!mismatch->empty()) return {CaseOutcome::kWrong, *mismatch};
+  }
+  return {};
+}
+
+}  // namespace berth
