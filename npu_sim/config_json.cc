@@ -24,7 +24,8 @@ using config_internal::EnumNames;
 constexpr char kExtends[] = "extends";
 
 Json::json_pointer Pointer(std::string_view path) {
-  std::string text = "/" + std::string(path);
+  std::string text = "/";
+  text += path;  // not "/" + std::string(path): gcc 12 sees an overflow in it (PR 105329)
   std::replace(text.begin(), text.end(), '.', '/');
   return Json::json_pointer(text);
 }
