@@ -123,6 +123,7 @@ inline constexpr uint16_t kFlagFinish = 4;      // kReduce: multiply by alpha at
 inline constexpr uint16_t kFlagLastIndex = 8;   // kArgMax, kArgMin
 
 inline constexpr uint32_t kNoSlot = 0xffffffffu;
+inline constexpr uint32_t kMaxOps = 1u << 20;  // Command::op is below this
 
 // A strided view. `stride_bytes` belong to the four loops of the opcode.
 struct Operand {

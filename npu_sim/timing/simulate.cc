@@ -15,7 +15,6 @@ namespace berth {
 namespace timing {
 namespace {
 
-constexpr uint32_t kMaxOps = 1u << 24;
 constexpr uint32_t kNobody = UINT32_MAX;
 
 StallCause DependencyOn(EngineKind kind) {

@@ -264,6 +264,7 @@ std::string CheckEngine(const ProgramView& program, const Command& c) {
     return fmt::format("engine {} of {}", c.engine, program.engines.size());
   }
   if (program.engines[c.engine].kind != EngineOf(c.opcode)) return "runs on the wrong engine";
+  if (c.op >= kMaxOps) return fmt::format("op {} exceeds {}", c.op, kMaxOps - 1);
   if (c.wait_begin > program.waits.size() || c.wait_count > program.waits.size() - c.wait_begin) {
     return fmt::format("waits [{}, +{}) of {}", c.wait_begin, c.wait_count, program.waits.size());
   }
