@@ -9,7 +9,7 @@
 #include "planner/passes/fold_affine.h"
 #include "planner/passes/fold_pad.h"
 #include "planner/passes/fuse_elementwise.h"
-#include "planner/passes/sink_reshapes.h"
+#include "planner/passes/hoist_elementwise.h"
 #include "planner/passes/to_nhwc.h"
 
 namespace berth {
@@ -37,7 +37,7 @@ std::vector<Pass> PassesInOrder(const PrepareOptions& options) {
       {"expand-nhwc", [](Graph& graph) { return ExpandOps(graph, ExpandScope::kAll); }},
       {"merge-reshapes", MergeReshapes},
       {"absorb-transposes", AbsorbTransposes},
-      {"sink-reshapes", SinkReshapes},
+      {"hoist-elementwise", HoistElementwise},
       {"fuse-elementwise", FuseElementwise},
       {"eliminate-unused", EliminateDead},
   };

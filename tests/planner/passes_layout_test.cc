@@ -2,9 +2,9 @@
 
 #include "planner/passes/absorb_transposes.h"
 #include "planner/passes/expand_ops.h"
+#include "planner/passes/hoist_elementwise.h"
 #include "planner/passes/permutation.h"
 #include "planner/passes/reshape_order.h"
-#include "planner/passes/sink_reshapes.h"
 #include "planner/passes/to_nhwc.h"
 #include "tests/planner/graph_testing.h"
 
@@ -185,7 +185,7 @@ TEST(AbsorbTransposes, NotWhereRowsMove) {
   EXPECT_EQ(CountOf(after, OpKind::kTranspose), 1);
 }
 
-TEST(SinkReshapes, ScalarArithmeticGoesBefore) {
+TEST(HoistElementwise, ScalarArithmeticGoesBeforeReshapes) {
   TestGraph t(24);
   ValueId y = t.Apply(OpKind::kMatMul, {t.Input({4, 6}), t.Weights({6, 6})});
   y = t.Apply(OpKind::kReshape, {y, t.Ints({2, 2, 6})});
@@ -194,12 +194,25 @@ TEST(SinkReshapes, ScalarArithmeticGoesBefore) {
   const ValueId joined = t.Apply(OpKind::kReshape, {y, t.Ints({2, 12})});
   t.Output(t.Apply(OpKind::kAdd, {joined, t.Weights({12})}));
   Graph after = t.graph;
-  ASSERT_TRUE(SinkReshapes(after).ok());
+  ASSERT_TRUE(HoistElementwise(after).ok());
   ASSERT_EQ(after.nodes.size(), 6u);
   EXPECT_EQ(after.nodes[1].kind, OpKind::kSigmoid) << DumpGraph(after);
   EXPECT_EQ(after.nodes[2].kind, OpKind::kMul);
   EXPECT_EQ(after.nodes[5].kind, OpKind::kAdd);
   ExpectSameResults(t.graph, after, 25);
+}
+
+TEST(HoistElementwise, BeforeAConcatOfComputedValues) {
+  TestGraph t(28);
+  const ValueId x = t.Input({1, 3, 4, 5});
+  ValueId y = t.Apply(OpKind::kConcat, {Conv(t, x, 2), Conv(t, x, 3)}, {{"axis", int64_t{1}}});
+  t.Output(t.Apply(OpKind::kRelu, {y}));
+  y = t.Apply(OpKind::kConcat, {x, Conv(t, x, 3)}, {{"axis", int64_t{1}}});
+  t.Output(t.Apply(OpKind::kRelu, {y}));
+  Graph after = t.graph;
+  ASSERT_TRUE(HoistElementwise(after).ok());
+  EXPECT_EQ(CountOf(after, OpKind::kRelu), 3) << DumpGraph(after);
+  ExpectSameResults(t.graph, after, 29);
 }
 
 TEST(ToNhwc, LrnNeedsNoTransposeOfItsOwn) {
