@@ -33,7 +33,8 @@ class ArgReducer {
   using Sum = std::conditional_t<std::is_same_v<Value, int64_t>, int64_t, double>;
 
   ArgReducer(const Command& command, const ReductionLoops& loops)
-      : c_(command), loops_(loops),
+      : c_(command),
+        loops_(loops),
         is_max_(command.params.vector.function == static_cast<uint8_t>(ReduceFunction::kArgMax)),
         last_(command.flags & kFlagLastIndex) {}
 
@@ -84,8 +85,8 @@ class ArgReducer {
     for (int64_t i = 0; i < extent; i += kChunkElements) {
       const int64_t count = std::min(kChunkElements, extent - i);
       LoadValues(c_.in0.dtype, in + i * stride, stride, count, values_);
-      const auto extreme =
-          static_cast<Value>(ReduceRun(function, values_, count, ReductionIdentity(function, Sum{})));
+      const auto extreme = static_cast<Value>(
+          ReduceRun(function, values_, count, ReductionIdentity(function, Sum{})));
       if (i > 0 && !Beats(extreme, best)) continue;
       best = extreme;
       position = i + Find(extreme, count);

@@ -1,5 +1,5 @@
-// kBinary over any dtype. in0 and in1 have one dtype, except for powers, which may mix them; out has
-// it too, except for comparisons, which write bool.
+// kBinary over any dtype. in0 and in1 have one dtype, except for powers, which may mix them; out
+// has it too, except for comparisons, which write bool.
 #include <algorithm>
 #include <cmath>
 #include <type_traits>
@@ -63,20 +63,30 @@ void BoolChunk(BinaryFunction function, std::byte* const* p, int64_t count) {
 void DoubleChunk(BinaryFunction function, std::byte* const* p, int64_t count) {
   auto map = [&](auto f) { MapPairs<double, double>(p, count, f); };
   switch (function) {
-    case BinaryFunction::kAdd: return map([](double a, double b) { return a + b; });
-    case BinaryFunction::kSub: return map([](double a, double b) { return a - b; });
-    case BinaryFunction::kMul: return map([](double a, double b) { return a * b; });
-    case BinaryFunction::kDiv: return map([](double a, double b) { return a / b; });
+    case BinaryFunction::kAdd:
+      return map([](double a, double b) { return a + b; });
+    case BinaryFunction::kSub:
+      return map([](double a, double b) { return a - b; });
+    case BinaryFunction::kMul:
+      return map([](double a, double b) { return a * b; });
+    case BinaryFunction::kDiv:
+      return map([](double a, double b) { return a / b; });
     case BinaryFunction::kMax:
       return map([](double a, double b) { return a > b || std::isnan(a) ? a : b; });
     case BinaryFunction::kMin:
       return map([](double a, double b) { return a < b || std::isnan(a) ? a : b; });
-    case BinaryFunction::kPRelu: return map([](double a, double b) { return a < 0 ? a * b : a; });
-    case BinaryFunction::kPow: return map([](double a, double b) { return std::pow(a, b); });
-    case BinaryFunction::kMod: return map([](double a, double b) { return std::fmod(a, b); });
-    case BinaryFunction::kSubReversed: return map([](double a, double b) { return b - a; });
-    case BinaryFunction::kDivReversed: return map([](double a, double b) { return b / a; });
-    default: return map([](double a, double b) { return std::pow(b, a); });
+    case BinaryFunction::kPRelu:
+      return map([](double a, double b) { return a < 0 ? a * b : a; });
+    case BinaryFunction::kPow:
+      return map([](double a, double b) { return std::pow(a, b); });
+    case BinaryFunction::kMod:
+      return map([](double a, double b) { return std::fmod(a, b); });
+    case BinaryFunction::kSubReversed:
+      return map([](double a, double b) { return b - a; });
+    case BinaryFunction::kDivReversed:
+      return map([](double a, double b) { return b / a; });
+    default:
+      return map([](double a, double b) { return std::pow(b, a); });
   }
 }
 
@@ -93,10 +103,14 @@ void IntegerDivisionChunk(BinaryFunction function, bool sign_of_dividend, std::b
                           int64_t count) {
   auto map = [&](auto f) { MapPairs<T, T>(p, count, f); };
   switch (function) {
-    case BinaryFunction::kDiv: return map([](T a, T b) { return DivideIntegers(a, b); });
-    case BinaryFunction::kDivReversed: return map([](T a, T b) { return DivideIntegers(b, a); });
-    case BinaryFunction::kPow: return map([](T a, T b) { return PowerOfIntegers(a, b); });
-    case BinaryFunction::kPowReversed: return map([](T a, T b) { return PowerOfIntegers(b, a); });
+    case BinaryFunction::kDiv:
+      return map([](T a, T b) { return DivideIntegers(a, b); });
+    case BinaryFunction::kDivReversed:
+      return map([](T a, T b) { return DivideIntegers(b, a); });
+    case BinaryFunction::kPow:
+      return map([](T a, T b) { return PowerOfIntegers(a, b); });
+    case BinaryFunction::kPowReversed:
+      return map([](T a, T b) { return PowerOfIntegers(b, a); });
     default:
       return map([=](T a, T b) { return RemainderOfIntegers(a, b, sign_of_dividend); });
   }
@@ -108,20 +122,30 @@ void IntegerChunk(BinaryFunction function, bool sign_of_dividend, std::byte* con
   auto map = [&](auto f) { MapPairs<T, T>(p, count, f); };
   auto wrapped = [&](auto f) { MapWrapped<T>(p, count, f); };
   switch (function) {
-    case BinaryFunction::kAdd: return wrapped([](uint64_t a, uint64_t b) { return a + b; });
-    case BinaryFunction::kSub: return wrapped([](uint64_t a, uint64_t b) { return a - b; });
-    case BinaryFunction::kSubReversed: return wrapped([](uint64_t a, uint64_t b) { return b - a; });
-    case BinaryFunction::kMul: return wrapped([](uint64_t a, uint64_t b) { return a * b; });
-    case BinaryFunction::kAnd: return wrapped([](uint64_t a, uint64_t b) { return a & b; });
-    case BinaryFunction::kOr: return wrapped([](uint64_t a, uint64_t b) { return a | b; });
-    case BinaryFunction::kXor: return wrapped([](uint64_t a, uint64_t b) { return a ^ b; });
-    case BinaryFunction::kMax: return map([](T a, T b) { return a > b ? a : b; });
-    case BinaryFunction::kMin: return map([](T a, T b) { return a < b ? a : b; });
+    case BinaryFunction::kAdd:
+      return wrapped([](uint64_t a, uint64_t b) { return a + b; });
+    case BinaryFunction::kSub:
+      return wrapped([](uint64_t a, uint64_t b) { return a - b; });
+    case BinaryFunction::kSubReversed:
+      return wrapped([](uint64_t a, uint64_t b) { return b - a; });
+    case BinaryFunction::kMul:
+      return wrapped([](uint64_t a, uint64_t b) { return a * b; });
+    case BinaryFunction::kAnd:
+      return wrapped([](uint64_t a, uint64_t b) { return a & b; });
+    case BinaryFunction::kOr:
+      return wrapped([](uint64_t a, uint64_t b) { return a | b; });
+    case BinaryFunction::kXor:
+      return wrapped([](uint64_t a, uint64_t b) { return a ^ b; });
+    case BinaryFunction::kMax:
+      return map([](T a, T b) { return a > b ? a : b; });
+    case BinaryFunction::kMin:
+      return map([](T a, T b) { return a < b ? a : b; });
     case BinaryFunction::kPRelu:
       return map([](T a, T b) {
         return a < T{0} ? static_cast<T>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b)) : a;
       });
-    default: return IntegerDivisionChunk<T>(function, sign_of_dividend, p, count);
+    default:
+      return IntegerDivisionChunk<T>(function, sign_of_dividend, p, count);
   }
 }
 

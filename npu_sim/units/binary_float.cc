@@ -36,9 +36,8 @@ void Arithmetic(BinaryFunction function, const float* a, const float* b, size_t 
         return hn::IfThenElse(hn::IsNaN(x), x, smaller);
       });
     default:  // kPRelu
-      return map([](auto d, auto x, auto y) HWY_ATTR {
-        return hn::IfThenElse(hn::Lt(x, hn::Zero(d)), hn::Mul(x, y), x);
-      });
+      return map([](auto d, auto x, auto y)
+                     HWY_ATTR { return hn::IfThenElse(hn::Lt(x, hn::Zero(d)), hn::Mul(x, y), x); });
   }
 }
 

@@ -35,7 +35,8 @@ To CastValue(From value) {
 bool FitInt32(const float* values, int64_t count) {
   int fit = 1;
   for (int64_t i = 0; i < count; ++i) {
-    fit &= static_cast<int>(values[i] > -2147483648.0f) & static_cast<int>(values[i] < 2147483648.0f);
+    fit &=
+        static_cast<int>(values[i] > -2147483648.0f) & static_cast<int>(values[i] < 2147483648.0f);
   }
   return fit != 0;
 }
@@ -44,9 +45,11 @@ template <typename From, typename To>
 void CastChunk(std::byte* const* p, int64_t count) {
   To* target = reinterpret_cast<To*>(p[0]);
   const From* source = reinterpret_cast<const From*>(p[1]);
-  if constexpr (std::is_same_v<From, float> && std::is_integral_v<To> && !std::is_same_v<To, bool>) {
+  if constexpr (std::is_same_v<From, float> && std::is_integral_v<To> &&
+                !std::is_same_v<To, bool>) {
     if (FitInt32(source, count)) {
-      for (int64_t i = 0; i < count; ++i) target[i] = static_cast<To>(static_cast<int32_t>(source[i]));
+      for (int64_t i = 0; i < count; ++i)
+        target[i] = static_cast<To>(static_cast<int32_t>(source[i]));
       return;
     }
   }

@@ -2,8 +2,8 @@
 //
 // A 1x1 window without padding multiplies the samples where they stand (a pixel is a row of the
 // product, `ld` its pitch); any other window goes through im2col into scratch, block by block.
-// Weights are used in place when [kernel row, kernel column, channel] step as one loop and the output
-// channels (or that loop) are dense; otherwise they are packed into scratch once per part.
+// Weights are used in place when [kernel row, kernel column, channel] step as one loop and the
+// output channels (or that loop) are dense; otherwise they are packed into scratch once per part.
 #include <algorithm>
 
 #include "npu_sim/units/im2col.h"
@@ -21,9 +21,7 @@ constexpr int64_t kMaxBlockRows = 1024;
 // A shorter row of output pixels is not worth a multiplication of its own.
 constexpr int64_t kMinDirectRow = 24;
 
-int64_t Depth(const Command& c) {
-  return WindowTapCount(c.params.matrix.window) * c.extent[3];
-}
+int64_t Depth(const Command& c) { return WindowTapCount(c.params.matrix.window) * c.extent[3]; }
 
 // The weights as a matrix [depth, output channels], if one stride walks the depth.
 bool WeightMatrix(const Command& c, const std::byte* in1, Range columns, StridedMatrix& view) {
@@ -91,9 +89,8 @@ Plan MakePlan(const Command& c) {
   plan.source = ChooseSource(c, plan.math);
   const int64_t pixels = int64_t{c.extent[0]} * c.extent[1], depth = Depth(c);
   const int64_t row_bytes = depth * DTypeBytes(c.in0.dtype);
-  plan.block_rows = std::min(
-      pixels, std::clamp(kBlockBytes / std::max<int64_t>(1, row_bytes), kMinBlockRows,
-                         kMaxBlockRows));
+  plan.block_rows = std::min(pixels, std::clamp(kBlockBytes / std::max<int64_t>(1, row_bytes),
+                                                kMinBlockRows, kMaxBlockRows));
   if (plan.source == SampleSource::kIm2Col) {
     plan.im2col_bytes = plan.block_rows * row_bytes;
     if (!plan.math.SamplesAsStored()) {
@@ -129,8 +126,13 @@ ReadyMatrix PackWeights(const Command& c, const MatrixMath& math, const std::byt
 class Convolution {
  public:
   Convolution(const UnitCall& call, const Plan& plan, Range columns)
-      : c_(call.command), plan_(plan), columns_(columns), in0_(Resolve(c_.in0, call.memory)),
-        sums_(Resolve(c_.acc, call.memory)), output_(c_, call.memory), im2col_(c_, in0_) {
+      : c_(call.command),
+        plan_(plan),
+        columns_(columns),
+        in0_(Resolve(c_.in0, call.memory)),
+        sums_(Resolve(c_.acc, call.memory)),
+        output_(c_, call.memory),
+        im2col_(c_, in0_) {
     ScratchCursor cursor(call.scratch);
     samples_ = cursor.Take<std::byte>(plan.im2col_bytes);
     converted_ = cursor.Take<std::byte>(plan.converted_bytes);
@@ -174,8 +176,8 @@ class Convolution {
     const int64_t width = c_.extent[1];
     const ReadyMatrix samples = SamplesOf(pixel, count);
     MultiplyBlock(plan_.math, {count, columns_.count(), im2col_.depth()}, samples, weights_,
-                  c_.flags & kFlagAccumulate,
-                  sums_ + (pixel * c_.extent[2] + columns_.begin) * 4, c_.extent[2], byte_scratch_);
+                  c_.flags & kFlagAccumulate, sums_ + (pixel * c_.extent[2] + columns_.begin) * 4,
+                  c_.extent[2], byte_scratch_);
     for (int64_t done = 0; done < count;) {  // the output stage works along output rows
       const int64_t column = (pixel + done) % width;
       const int64_t run = std::min(count - done, width - column);

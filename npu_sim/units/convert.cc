@@ -201,8 +201,8 @@ void LoadInts(DType dtype, const std::byte* source, int64_t stride_bytes, int64_
       for (int64_t i = 0; i < count; ++i) {
         T value;
         std::memcpy(&value, source + i * stride_bytes, sizeof(T));
-        target[i] = static_cast<int32_t>(static_cast<uint32_t>(value) -
-                                         static_cast<uint32_t>(zero_point));
+        target[i] =
+            static_cast<int32_t>(static_cast<uint32_t>(value) - static_cast<uint32_t>(zero_point));
       }
     }
   });

@@ -1,5 +1,5 @@
-// kDepthwise: each channel with its own kernel, at vector speed along dense channels. The weights are
-// widened into scratch once per part ([tap, channel] of float or int32, zero point subtracted),
+// kDepthwise: each channel with its own kernel, at vector speed along dense channels. The weights
+// are widened into scratch once per part ([tap, channel] of float or int32, zero point subtracted),
 // unless they stand so already.
 #include <cstring>
 
@@ -58,9 +58,9 @@ int64_t WeightBytes(const Command& c) {
 }
 
 WindowSource MakeSource(const Command& c) {
-  return WindowSource(c, c.params.matrix.window, c.params.matrix.in0_zero_point,
-                      IsFloat(c.in0.dtype) ? WindowSource::Wide::kFloat
-                                           : WindowSource::Wide::kInt32);
+  return WindowSource(
+      c, c.params.matrix.window, c.params.matrix.in0_zero_point,
+      IsFloat(c.in0.dtype) ? WindowSource::Wide::kFloat : WindowSource::Wide::kInt32);
 }
 
 }  // namespace

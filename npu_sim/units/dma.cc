@@ -60,8 +60,8 @@ absl::Status MoveIndexedRows(const UnitCall& call, const Operand& indexed) {
   for (int64_t r = 0; r < c.extent[0]; ++r) {
     int64_t number = ReadRowNumber(c.in1.dtype, numbers + r * c.in1.stride_bytes[0]);
     if (number < -limit || number >= limit) {
-      return InvalidArgument("{} row {}: index {} is outside [-{}, {})", OpcodeName(c.opcode), r,
-                             number, limit, limit);
+      return InvalidArgument("{}: row index {} is outside [-{}, {})", OpcodeName(c.opcode), number,
+                             limit, limit);
     }
     if (number < 0) number += limit;
     row.base[0] = target + (gather ? r : number) * c.out.stride_bytes[0];

@@ -7,26 +7,39 @@ namespace {
 absl::Status ExecuteMatrix(const UnitCall& call, int part) {
   const PartRanges ranges = RangesOfPart(call.command, part);
   switch (call.command.opcode) {
-    case Opcode::kGemm: return ExecuteGemm(call, ranges);
-    case Opcode::kConv: return ExecuteConv(call, ranges);
-    default: return ExecuteDepthwise(call, ranges);
+    case Opcode::kGemm:
+      return ExecuteGemm(call, ranges);
+    case Opcode::kConv:
+      return ExecuteConv(call, ranges);
+    default:
+      return ExecuteDepthwise(call, ranges);
   }
 }
 
 absl::Status ExecuteVector(const UnitCall& call) {
   switch (call.command.opcode) {
-    case Opcode::kUnary: return ExecuteUnary(call);
-    case Opcode::kBinary: return ExecuteBinary(call);
-    case Opcode::kSelect: return ExecuteSelect(call);
-    case Opcode::kReduce: return ExecuteReduce(call);
-    case Opcode::kSoftmax: return ExecuteSoftmax(call);
-    case Opcode::kCopy: return ExecuteCopy(call);
-    case Opcode::kCast: return ExecuteCast(call);
-    case Opcode::kInterpolate: return ExecuteInterpolate(call);
+    case Opcode::kUnary:
+      return ExecuteUnary(call);
+    case Opcode::kBinary:
+      return ExecuteBinary(call);
+    case Opcode::kSelect:
+      return ExecuteSelect(call);
+    case Opcode::kReduce:
+      return ExecuteReduce(call);
+    case Opcode::kSoftmax:
+      return ExecuteSoftmax(call);
+    case Opcode::kCopy:
+      return ExecuteCopy(call);
+    case Opcode::kCast:
+      return ExecuteCast(call);
+    case Opcode::kInterpolate:
+      return ExecuteInterpolate(call);
     case Opcode::kRequantize:
     case Opcode::kQuantize:
-    case Opcode::kDequantize: return ExecuteRequantize(call);
-    default: return Internal("opcode {} is unknown", static_cast<int>(call.command.opcode));
+    case Opcode::kDequantize:
+      return ExecuteRequantize(call);
+    default:
+      return Internal("opcode {} is unknown", static_cast<int>(call.command.opcode));
   }
 }
 
@@ -34,12 +47,18 @@ absl::Status ExecuteVector(const UnitCall& call) {
 
 int64_t ScratchBytes(const Command& command) {
   switch (command.opcode) {
-    case Opcode::kGemm: return GemmScratchBytes(command);
-    case Opcode::kConv: return ConvScratchBytes(command);
-    case Opcode::kDepthwise: return DepthwiseScratchBytes(command);
-    case Opcode::kPool: return PoolScratchBytes(command);
-    case Opcode::kSoftmax: return SoftmaxScratchBytes(command);
-    default: return 0;
+    case Opcode::kGemm:
+      return GemmScratchBytes(command);
+    case Opcode::kConv:
+      return ConvScratchBytes(command);
+    case Opcode::kDepthwise:
+      return DepthwiseScratchBytes(command);
+    case Opcode::kPool:
+      return PoolScratchBytes(command);
+    case Opcode::kSoftmax:
+      return SoftmaxScratchBytes(command);
+    default:
+      return 0;
   }
 }
 
@@ -49,12 +68,16 @@ absl::Status ExecuteCommand(const Command& command, int part, const MemoryMap& m
                             absl::Span<std::byte> scratch, HostFunctionTable host_functions) {
   const UnitCall whole{command, memory, scratch};
   switch (command.opcode) {
-    case Opcode::kHostCall: return ExecuteHostCall(whole, host_functions);
+    case Opcode::kHostCall:
+      return ExecuteHostCall(whole, host_functions);
     case Opcode::kGemm:
     case Opcode::kConv:
-    case Opcode::kDepthwise: return ExecuteMatrix(whole, part);
-    case Opcode::kPool: return ExecutePool(whole, RangesOfPart(command, part));
-    default: break;
+    case Opcode::kDepthwise:
+      return ExecuteMatrix(whole, part);
+    case Opcode::kPool:
+      return ExecutePool(whole, RangesOfPart(command, part));
+    default:
+      break;
   }
   const Command narrowed = NarrowToPart(command, part);
   const UnitCall call{narrowed, memory, scratch};
@@ -63,8 +86,10 @@ absl::Status ExecuteCommand(const Command& command, int part, const MemoryMap& m
     case Opcode::kDmaStore:
     case Opcode::kDmaFill:
     case Opcode::kDmaGather:
-    case Opcode::kDmaScatter: return ExecuteDma(call);
-    default: return ExecuteVector(call);
+    case Opcode::kDmaScatter:
+      return ExecuteDma(call);
+    default:
+      return ExecuteVector(call);
   }
 }
 

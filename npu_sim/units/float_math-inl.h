@@ -50,9 +50,9 @@ HWY_INLINE V Polynomial(D d, V x, const float (&coefficients)[kCount]) {
 }
 
 // 1/2 + x P(x^2) / Q(x^2), clamped to [0, 1]: the rational minimax approximation of the logistic
-// function that Eigen (scalar_logistic_op) and ONNX Runtime use. Its absolute error is about 1e-7, so
-// small results are rounded to multiples of 2^-25: models trained against those runtimes are compared
-// with results that carry this rounding, which an exact exponential would not reproduce.
+// function that Eigen (scalar_logistic_op) and ONNX Runtime use. Its absolute error is about 1e-7,
+// so small results are rounded to multiples of 2^-25: models trained against those runtimes are
+// compared with results that carry this rounding, which an exact exponential would not reproduce.
 template <class D, class V>
 HWY_INLINE V Sigmoid(D d, V x) {
   constexpr float kNumerator[] = {4.37031012579801e-11f, 1.15627324459942e-07f,
@@ -81,15 +81,13 @@ HWY_INLINE V FullTanh(D d, V x) {
 
 template <class D, class V>
 HWY_INLINE V Erf(D d, V x) {
-  static constexpr float kInner[] = {7.875875062685488e-05f, -0.000801686428716587f,
-                                     0.005189087423433974f,  -0.026854212010626412f,
-                                     0.11283594715160218f,   -0.37612626666720334f,
-                                     1.1283791658483509f};
-  static constexpr float kOuter[] = {1.6371514145936436e-06f, -4.605804268918978e-05f,
-                                     0.0005968056256607798f,  -0.004759596293266265f,
-                                     0.026421136005663898f,   -0.11008008294882024f,
-                                     -0.631826051559163f,     -1.130233434841994f,
-                                     0.00032013804967769883f};
+  static constexpr float kInner[] = {
+      7.875875062685488e-05f, -0.000801686428716587f, 0.005189087423433974f, -0.026854212010626412f,
+      0.11283594715160218f,   -0.37612626666720334f,  1.1283791658483509f};
+  static constexpr float kOuter[] = {
+      1.6371514145936436e-06f, -4.605804268918978e-05f, 0.0005968056256607798f,
+      -0.004759596293266265f,  0.026421136005663898f,   -0.11008008294882024f,
+      -0.631826051559163f,     -1.130233434841994f,     0.00032013804967769883f};
   const V one = hn::Set(d, 1.0f);
   const V magnitude = hn::Abs(x);
   const V inner = hn::Mul(x, Polynomial(d, hn::Mul(x, x), kInner));

@@ -25,8 +25,8 @@ StridedMatrix Samples(const Command& c, const std::byte* in0, int64_t batch, Ran
           c.extent[3], c.in0.stride_bytes[1], c.in0.stride_bytes[3]};
 }
 StridedMatrix Weights(const Command& c, const std::byte* in1, int64_t batch, Range columns) {
-  return {in1 + batch * c.in1.stride_bytes[0] + columns.begin * c.in1.stride_bytes[2],
-          c.extent[3], columns.count(), c.in1.stride_bytes[3], c.in1.stride_bytes[2]};
+  return {in1 + batch * c.in1.stride_bytes[0] + columns.begin * c.in1.stride_bytes[2], c.extent[3],
+          columns.count(), c.in1.stride_bytes[3], c.in1.stride_bytes[2]};
 }
 
 struct Plan {
@@ -40,10 +40,10 @@ Plan MakePlan(const Command& c) {
   plan.ok = ChooseMath(c, plan.math);
   const StridedMatrix samples = Samples(c, nullptr, 0, {0, c.extent[1]});
   const StridedMatrix weights = Weights(c, nullptr, 0, {0, c.extent[2]});
-  plan.convert_samples = !plan.math.SamplesAsStored() ||
-                         !IsGemmLayout(samples, DTypeBytes(c.in0.dtype));
-  plan.convert_weights = !plan.math.WeightsAsStored() ||
-                         !IsGemmLayout(weights, DTypeBytes(c.in1.dtype));
+  plan.convert_samples =
+      !plan.math.SamplesAsStored() || !IsGemmLayout(samples, DTypeBytes(c.in0.dtype));
+  plan.convert_weights =
+      !plan.math.WeightsAsStored() || !IsGemmLayout(weights, DTypeBytes(c.in1.dtype));
   return plan;
 }
 
@@ -56,8 +56,8 @@ int64_t GemmScratchBytes(const Command& c) {
     bytes += ScratchCursor::AlignedBytes(BlockRows(c) * c.extent[3] * plan.math.SampleBytes());
   }
   if (plan.convert_weights) {
-    bytes += ScratchCursor::AlignedBytes(int64_t{c.extent[2]} * c.extent[3] *
-                                         plan.math.WeightBytes());
+    bytes +=
+        ScratchCursor::AlignedBytes(int64_t{c.extent[2]} * c.extent[3] * plan.math.WeightBytes());
   }
   if (plan.math.arithmetic == Arithmetic::kBytes) bytes += kByteGemmScratchBytes;
   return bytes;
@@ -79,8 +79,8 @@ absl::Status ExecuteGemm(const UnitCall& call, const PartRanges& part) {
     sample_buffer = cursor.Take<std::byte>(step * c.extent[3] * plan.math.SampleBytes());
   }
   if (plan.convert_weights) {
-    weight_buffer = cursor.Take<std::byte>(int64_t{c.extent[2]} * c.extent[3] *
-                                           plan.math.WeightBytes());
+    weight_buffer =
+        cursor.Take<std::byte>(int64_t{c.extent[2]} * c.extent[3] * plan.math.WeightBytes());
   }
   auto* byte_scratch = cursor.Take<float>(0);
   const Range batches = part.loop[0], rows = part.loop[1], columns = part.loop[2];
@@ -97,8 +97,7 @@ absl::Status ExecuteGemm(const UnitCall& call, const PartRanges& part) {
       const ReadyMatrix samples = plan.convert_samples
                                       ? ConvertSamples(plan.math, view, sample_buffer)
                                       : AsStored(view, DTypeBytes(c.in0.dtype));
-      std::byte* target =
-          sums + ((batch * c.extent[1] + row) * c.extent[2] + columns.begin) * 4;
+      std::byte* target = sums + ((batch * c.extent[1] + row) * c.extent[2] + columns.begin) * 4;
       MultiplyBlock(plan.math, {block.count(), columns.count(), c.extent[3]}, samples, weights,
                     c.flags & kFlagAccumulate, target, c.extent[2], byte_scratch);
       output.Write(batch, block, columns);

@@ -38,8 +38,10 @@ bool ByteGemmIsExact() {
   switch (dnnl_get_effective_cpu_isa()) {
     case dnnl_cpu_isa_avx512_core_vnni:
     case dnnl_cpu_isa_avx512_core_bf16:
-    case dnnl_cpu_isa_avx512_core_amx: return true;
-    default: return false;
+    case dnnl_cpu_isa_avx512_core_amx:
+      return true;
+    default:
+      return false;
   }
 }
 
@@ -127,8 +129,8 @@ void MultiplyBytes(const ByteGemm& g) {
                       g.ldc, &no_offset);
   } else {
     dnnl_gemm_u8s8s32(ta, tb, 'F', g.shape.m, g.shape.n, g.shape.k, 1.0f, g.a.data, lda,
-                      static_cast<uint8_t>(g.a_zero_point), g.b.data, ldb, b_zero_point, beta,
-                      g.c, g.ldc, &no_offset);
+                      static_cast<uint8_t>(g.a_zero_point), g.b.data, ldb, b_zero_point, beta, g.c,
+                      g.ldc, &no_offset);
   }
 }
 

@@ -1,8 +1,8 @@
 // Matrix products on row-major operands: C[m, n] (+)= A[m, k] * B[k, n].
 //
 // Floats and 8-bit integers go to oneDNN on one thread (parallelism is the caller's). Integer
-// products are exact: where oneDNN's kernels saturate intermediate sums (x86 without VNNI), slices of
-// 256 of k are multiplied in float, whose 24 bits hold any sum of 256 products of 8-bit values.
+// products are exact: where oneDNN's kernels saturate intermediate sums (x86 without VNNI), slices
+// of 256 of k are multiplied in float, whose 24 bits hold any sum of 256 products of 8-bit values.
 #pragma once
 
 #include <cstdint>

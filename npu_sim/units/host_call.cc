@@ -1,6 +1,5 @@
-#include "npu_sim/units/unit_ops.h"
-
 #include "npu_sim/units/memory.h"
+#include "npu_sim/units/unit_ops.h"
 
 namespace berth {
 

@@ -12,10 +12,15 @@ namespace berth {
 constexpr int64_t kMaxRun = 64;
 
 Im2Col::Im2Col(const Command& c, const std::byte* input)
-    : rows_(RowAxis(c.params.matrix.window)), columns_(ColumnAxis(c.params.matrix.window)),
-      input_(input), output_width_(c.extent[1]), channels_(c.extent[3]),
-      element_bytes_(DTypeBytes(c.in0.dtype)), sample_bytes_(channels_ * element_bytes_),
-      row_stride_(c.in0.stride_bytes[0]), pixel_stride_(c.in0.stride_bytes[1]),
+    : rows_(RowAxis(c.params.matrix.window)),
+      columns_(ColumnAxis(c.params.matrix.window)),
+      input_(input),
+      output_width_(c.extent[1]),
+      channels_(c.extent[3]),
+      element_bytes_(DTypeBytes(c.in0.dtype)),
+      sample_bytes_(channels_ * element_bytes_),
+      row_stride_(c.in0.stride_bytes[0]),
+      pixel_stride_(c.in0.stride_bytes[1]),
       channel_stride_(channels_ == 1 ? element_bytes_ : c.in0.stride_bytes[3]),
       dense_rows_(channel_stride_ == element_bytes_ && pixel_stride_ == sample_bytes_ &&
                   columns_.dilation == 1 && columns_.upsample == 1) {

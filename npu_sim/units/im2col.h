@@ -1,6 +1,6 @@
-// Rows of samples that a convolution multiplies: for each output pixel the samples under its window,
-// [kernel row, kernel column, channel], in the input's own dtype. Samples outside the tile (and
-// between samples of an upsampled tile) are the zero point.
+// Rows of samples that a convolution multiplies: for each output pixel the samples under its
+// window, [kernel row, kernel column, channel], in the input's own dtype. Samples outside the tile
+// (and between samples of an upsampled tile) are the zero point.
 #pragma once
 
 #include <cstddef>

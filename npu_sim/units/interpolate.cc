@@ -32,8 +32,7 @@ absl::Status ReadTaps(const UnitCall& call, int64_t position, int64_t first, Tap
     int32_t index;
     std::memcpy(&index, indices + (first + t) * c.in1.stride_bytes[3], sizeof(index));
     if (index < 0 || index >= limit) {
-      return InvalidArgument("interpolate position {} tap {}: index {} is outside [0, {})",
-                             position, first + t, index, limit);
+      return InvalidArgument("{}: index {} is outside [0, {})", OpcodeName(c.opcode), index, limit);
     }
     taps.index[t] = index;
     taps.weight[t] = 1;
@@ -48,8 +47,8 @@ absl::Status ReadTaps(const UnitCall& call, int64_t position, int64_t first, Tap
 // A loop nest over {outer, inner} with operand 0 = out and one operand for each tap of a group.
 constexpr int kTapsPerWalk = LoopNest::kMaxOperands - 2;
 
-void SumTaps(const Command& c, const Taps& taps, std::byte* out, const std::byte* in,
-             int64_t count, int64_t out_stride, int64_t in_stride, bool accumulate) {
+void SumTaps(const Command& c, const Taps& taps, std::byte* out, const std::byte* in, int64_t count,
+             int64_t out_stride, int64_t in_stride, bool accumulate) {
   float buffers[kTapsPerWalk][kChunkElements], sum[kChunkElements];
   for (int64_t i = 0; i < count; i += kChunkElements) {
     const int64_t n = std::min(kChunkElements, count - i);
@@ -62,8 +61,7 @@ void SumTaps(const Command& c, const Taps& taps, std::byte* out, const std::byte
       int64_t used = 0;
       if (have_sum) pointers[used] = sum, weights[used++] = 1;
       for (int64_t k = 0; k < kTapsPerWalk && t + k < taps.count; ++k) {
-        const std::byte* source =
-            in + taps.index[t + k] * c.in0.stride_bytes[1] + i * in_stride;
+        const std::byte* source = in + taps.index[t + k] * c.in0.stride_bytes[1] + i * in_stride;
         if (c.in0.dtype == DType::kFloat32 && in_stride == 4) {
           pointers[used] = reinterpret_cast<const float*>(source);
         } else {

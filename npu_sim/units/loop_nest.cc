@@ -75,8 +75,8 @@ class ChunkOperand {
   void Write(std::byte* target, ChunkShape shape) const {
     if (dense_) return;
     for (int64_t row = 0; row < shape.rows; ++row) {
-      ScatterElements(buffer_ + row * shape.columns * element_bytes_, element_bytes_,
-                      shape.columns, target + row * row_stride_, column_stride_);
+      ScatterElements(buffer_ + row * shape.columns * element_bytes_, element_bytes_, shape.columns,
+                      target + row * row_stride_, column_stride_);
     }
   }
 
@@ -98,8 +98,8 @@ class Walker {
       all_dense = all_dense && operands_[i].dense();
     }
     step_.rows = two_loops ? std::min(nest.extent[2], kChunkElements / nest.extent[3]) : 1;
-    step_.columns = two_loops || all_dense ? nest.extent[3]
-                                           : std::min(nest.extent[3], kChunkElements);
+    step_.columns =
+        two_loops || all_dense ? nest.extent[3] : std::min(nest.extent[3], kChunkElements);
   }
 
   void Run() {
@@ -193,10 +193,14 @@ void GatherElements(const std::byte* source, int64_t stride_bytes, int64_t eleme
                     int64_t count, std::byte* dense) {
   if (stride_bytes == element_bytes) return CopyRun(dense, source, count * element_bytes);
   switch (element_bytes) {
-    case 1: return GatherTyped<uint8_t>(source, stride_bytes, count, dense);
-    case 2: return GatherTyped<uint16_t>(source, stride_bytes, count, dense);
-    case 4: return GatherTyped<uint32_t>(source, stride_bytes, count, dense);
-    default: return GatherTyped<uint64_t>(source, stride_bytes, count, dense);
+    case 1:
+      return GatherTyped<uint8_t>(source, stride_bytes, count, dense);
+    case 2:
+      return GatherTyped<uint16_t>(source, stride_bytes, count, dense);
+    case 4:
+      return GatherTyped<uint32_t>(source, stride_bytes, count, dense);
+    default:
+      return GatherTyped<uint64_t>(source, stride_bytes, count, dense);
   }
 }
 
@@ -204,10 +208,14 @@ void ScatterElements(const std::byte* dense, int64_t element_bytes, int64_t coun
                      std::byte* target, int64_t stride_bytes) {
   if (stride_bytes == element_bytes) return CopyRun(target, dense, count * element_bytes);
   switch (element_bytes) {
-    case 1: return ScatterTyped<uint8_t>(dense, count, target, stride_bytes);
-    case 2: return ScatterTyped<uint16_t>(dense, count, target, stride_bytes);
-    case 4: return ScatterTyped<uint32_t>(dense, count, target, stride_bytes);
-    default: return ScatterTyped<uint64_t>(dense, count, target, stride_bytes);
+    case 1:
+      return ScatterTyped<uint8_t>(dense, count, target, stride_bytes);
+    case 2:
+      return ScatterTyped<uint16_t>(dense, count, target, stride_bytes);
+    case 4:
+      return ScatterTyped<uint32_t>(dense, count, target, stride_bytes);
+    default:
+      return ScatterTyped<uint64_t>(dense, count, target, stride_bytes);
   }
 }
 

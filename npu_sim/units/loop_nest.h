@@ -1,9 +1,9 @@
 // Loops over several strided operands, and the walk over them in contiguous chunks that all
 // element-wise units share.
 //
-// A kernel sees only dense arrays: WalkChunks hands out the operand's own bytes where they are dense
-// and small buffers otherwise (gathered before, scattered after the call). Broadcast operands are
-// buffered once and reused, so broadcasting costs no more than reading from L1.
+// A kernel sees only dense arrays: WalkChunks hands out the operand's own bytes where they are
+// dense and small buffers otherwise (gathered before, scattered after the call). Broadcast operands
+// are buffered once and reused, so broadcasting costs no more than reading from L1.
 #pragma once
 
 #include <cstddef>
@@ -36,8 +36,8 @@ void Normalize(LoopNest& nest);
 // Elements in a buffered chunk.
 inline constexpr int64_t kChunkElements = 512;
 
-// `pointers[i]` is dense in operand i for `count` elements. Where every operand is dense, chunks are
-// as long as the innermost loop, else at most kChunkElements.
+// `pointers[i]` is dense in operand i for `count` elements. Where every operand is dense, chunks
+// are as long as the innermost loop, else at most kChunkElements.
 using ChunkFunction = absl::FunctionRef<void(std::byte* const* pointers, int64_t count)>;
 void WalkChunks(const LoopNest& nest, ChunkFunction function);
 

@@ -13,10 +13,14 @@ namespace berth {
 // Null where the operand is absent.
 inline std::byte* Resolve(const Operand& operand, const MemoryMap& memory) {
   switch (operand.space) {
-    case MemorySpace::kDram: return memory.regions[operand.region] + operand.offset_bytes;
-    case MemorySpace::kScratchpad: return memory.scratchpad + operand.offset_bytes;
-    case MemorySpace::kAccumulator: return memory.accumulator + operand.offset_bytes;
-    case MemorySpace::kNone: break;
+    case MemorySpace::kDram:
+      return memory.regions[operand.region] + operand.offset_bytes;
+    case MemorySpace::kScratchpad:
+      return memory.scratchpad + operand.offset_bytes;
+    case MemorySpace::kAccumulator:
+      return memory.accumulator + operand.offset_bytes;
+    case MemorySpace::kNone:
+      break;
   }
   return nullptr;
 }

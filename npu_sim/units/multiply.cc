@@ -106,8 +106,8 @@ bool IsGemmLayout(const StridedMatrix& view, int64_t element_bytes) {
 
 ReadyMatrix AsStored(const StridedMatrix& view, int64_t element_bytes) {
   const bool unit_columns = view.column_stride_bytes == element_bytes || view.columns == 1;
-  const bool plain = unit_columns && (view.rows == 1 ||
-                                      view.row_stride_bytes >= view.columns * element_bytes);
+  const bool plain =
+      unit_columns && (view.rows == 1 || view.row_stride_bytes >= view.columns * element_bytes);
   if (plain) {
     const int64_t ld = view.rows == 1 ? view.columns : view.row_stride_bytes / element_bytes;
     return {view.data, ld, false};
@@ -118,18 +118,24 @@ ReadyMatrix AsStored(const StridedMatrix& view, int64_t element_bytes) {
 
 ReadyMatrix ConvertSamples(const MatrixMath& math, const StridedMatrix& view, std::byte* target) {
   switch (math.arithmetic) {
-    case Arithmetic::kFloat: return ConvertToFloats(math.sample_dtype, view, target);
-    case Arithmetic::kBytes: return GatherBytes(view, 0, target);
-    case Arithmetic::kInts: break;
+    case Arithmetic::kFloat:
+      return ConvertToFloats(math.sample_dtype, view, target);
+    case Arithmetic::kBytes:
+      return GatherBytes(view, 0, target);
+    case Arithmetic::kInts:
+      break;
   }
   return ConvertToInts(math.sample_dtype, math.sample_zero_point, view, target);
 }
 
 ReadyMatrix ConvertWeights(const MatrixMath& math, const StridedMatrix& view, std::byte* target) {
   switch (math.arithmetic) {
-    case Arithmetic::kFloat: return ConvertToFloats(math.weight_dtype, view, target);
-    case Arithmetic::kBytes: return GatherBytes(view, ShiftsWeights(math) ? 0x80 : 0, target);
-    case Arithmetic::kInts: break;
+    case Arithmetic::kFloat:
+      return ConvertToFloats(math.weight_dtype, view, target);
+    case Arithmetic::kBytes:
+      return GatherBytes(view, ShiftsWeights(math) ? 0x80 : 0, target);
+    case Arithmetic::kInts:
+      break;
   }
   return ConvertToInts(math.weight_dtype, math.weight_zero_point, view, target);
 }
@@ -144,7 +150,8 @@ void MultiplyBlock(const MatrixMath& math, const GemmShape& shape, const ReadyMa
     case Arithmetic::kInts:
       return MultiplyInts(shape, As<int32_t>(samples).data, samples.ld, As<int32_t>(weights).data,
                           weights.ld, accumulate, reinterpret_cast<int32_t*>(sums), ld_sums);
-    case Arithmetic::kBytes: break;
+    case Arithmetic::kBytes:
+      break;
   }
   ByteGemm gemm;
   gemm.shape = shape;

@@ -50,10 +50,14 @@ HWY_NOINLINE void Rows(const FloatOutput& o) {
 
 void AllRows(const FloatOutput& o) {
   switch (o.activation) {
-    case Activation::kNone: return Rows<Activation::kNone>(o);
-    case Activation::kRelu: return Rows<Activation::kRelu>(o);
-    case Activation::kClip: return Rows<Activation::kClip>(o);
-    case Activation::kLeakyRelu: return Rows<Activation::kLeakyRelu>(o);
+    case Activation::kNone:
+      return Rows<Activation::kNone>(o);
+    case Activation::kRelu:
+      return Rows<Activation::kRelu>(o);
+    case Activation::kClip:
+      return Rows<Activation::kClip>(o);
+    case Activation::kLeakyRelu:
+      return Rows<Activation::kLeakyRelu>(o);
   }
 }
 
@@ -71,10 +75,14 @@ void BiasAndActivate(const FloatOutput& output) { HWY_DYNAMIC_DISPATCH(AllRows)(
 
 UnaryFunction FunctionOf(Activation activation) {
   switch (activation) {
-    case Activation::kRelu: return UnaryFunction::kRelu;
-    case Activation::kClip: return UnaryFunction::kClip;
-    case Activation::kLeakyRelu: return UnaryFunction::kLeakyRelu;
-    case Activation::kNone: break;
+    case Activation::kRelu:
+      return UnaryFunction::kRelu;
+    case Activation::kClip:
+      return UnaryFunction::kClip;
+    case Activation::kLeakyRelu:
+      return UnaryFunction::kLeakyRelu;
+    case Activation::kNone:
+      break;
   }
   return UnaryFunction::kIdentity;
 }

@@ -16,15 +16,20 @@
 namespace berth {
 namespace {
 
-// Rows of fewer columns are written several at once, with the bias repeated.
-constexpr int64_t kNarrowColumns = 64;
+// Rows of at most so many columns are written several at once, with the bias repeated; float rows,
+// which have a kernel for many rows, only where a row leaves vectors half empty.
+constexpr int64_t kNarrowColumns = kChunkElements / 2;
+constexpr int64_t kNarrowDirectColumns = 48;
 constexpr int64_t kWordBytes = 4;
 
 }  // namespace
 
 OutputStage::OutputStage(const Command& command, const MemoryMap& memory)
-    : c_(command), sums_(Resolve(command.acc, memory)), bias_(Resolve(command.in2, memory)),
-      out_(Resolve(command.out, memory)), out_bytes_(DTypeBytes(command.out.dtype)),
+    : c_(command),
+      sums_(Resolve(command.acc, memory)),
+      bias_(Resolve(command.in2, memory)),
+      out_(Resolve(command.out, memory)),
+      out_bytes_(DTypeBytes(command.out.dtype)),
       is_float_(IsFloat(command.in0.dtype)) {}
 
 void OutputStage::Write(int64_t i0, Range rows, Range columns) const {
@@ -33,13 +38,13 @@ void OutputStage::Write(int64_t i0, Range rows, Range columns) const {
   const std::byte* sums =
       sums_ + ((i0 * c_.extent[1] + rows.begin) * width + columns.begin) * kWordBytes;
   const int64_t row_stride = c_.out.stride_bytes[1], column_stride = c_.out.stride_bytes[2];
-  std::byte* out = out_ + i0 * c_.out.stride_bytes[0] + rows.begin * row_stride +
-                   columns.begin * column_stride;
+  std::byte* out =
+      out_ + i0 * c_.out.stride_bytes[0] + rows.begin * row_stride + columns.begin * column_stride;
   const bool dense = column_stride == out_bytes_ && row_stride == width * out_bytes_;
-  if (dense && width < kNarrowColumns && columns.count() == width) {
-    return WriteMerged(sums, out, rows);
-  }
+  const bool mergeable = dense && width <= kNarrowColumns && columns.count() == width;
+  if (mergeable && width <= kNarrowDirectColumns) return WriteMerged(sums, out, rows);
   if (WriteDirect(sums, out, rows, columns)) return;
+  if (mergeable) return WriteMerged(sums, out, rows);
   alignas(64) std::byte bias[kChunkElements * kWordBytes];
   for (int64_t c = 0; c < columns.count(); c += kChunkElements) {
     const int64_t count = std::min(kChunkElements, columns.count() - c);
@@ -55,8 +60,8 @@ bool OutputStage::WriteDirect(const std::byte* sums, std::byte* out, Range rows,
                               Range columns) const {
   const bool float_out = c_.out.dtype == DType::kFloat32 && c_.out.stride_bytes[2] == kWordBytes &&
                          c_.out.stride_bytes[1] % kWordBytes == 0;
-  const bool float_bias = bias_ == nullptr || (c_.in2.dtype == DType::kFloat32 &&
-                                               c_.in2.stride_bytes[2] == kWordBytes);
+  const bool float_bias =
+      bias_ == nullptr || (c_.in2.dtype == DType::kFloat32 && c_.in2.stride_bytes[2] == kWordBytes);
   if (!is_float_ || !float_out || !float_bias) return false;
   FloatOutput o;
   o.sums = reinterpret_cast<const float*>(sums);
@@ -131,8 +136,8 @@ void OutputStage::WriteFloats(const float* sums, const float* bias, int64_t coun
     ScatterElements(dense, out_bytes_, count, out, stride_bytes);
     return;
   }
-  ComputeUnaryFloat(UnaryFunction::kAffine, params.out_scale, 0, values,
-                    static_cast<size_t>(count), values);
+  ComputeUnaryFloat(UnaryFunction::kAffine, params.out_scale, 0, values, static_cast<size_t>(count),
+                    values);
   StoreRounded(c_.out.dtype, values, count, params.out_zero_point, out, stride_bytes);
 }
 
@@ -169,7 +174,9 @@ void OutputStage::WriteInts(const int32_t* sums, const int32_t* bias, int64_t co
 IntegerTarget OutputStage::NarrowTarget(std::byte* out) const {
   const MatrixParams& params = c_.params.matrix;
   IntegerTarget to = FullRange(c_.out.dtype, params.out_zero_point, out);
-  const auto clamp_to_range = [&](float x) { return std::clamp(std::nearbyint(x), to.low, to.high); };
+  const auto clamp_to_range = [&](float x) {
+    return std::clamp(std::nearbyint(x), to.low, to.high);
+  };
   if (params.activation == Activation::kRelu) {
     to.low = clamp_to_range(0.0f);
   } else if (params.activation == Activation::kClip) {
@@ -186,8 +193,8 @@ void OutputStage::WriteWideInts(const int32_t* sums, const int32_t* bias, int64_
   const UnaryFunction activation = FunctionOf(params.activation);
   int64_t wide[kChunkElements];
   for (int64_t i = 0; i < count; ++i) {
-    const uint32_t sum = static_cast<uint32_t>(sums[i]) +
-                         (bias != nullptr ? static_cast<uint32_t>(bias[i]) : 0u);
+    const uint32_t sum =
+        static_cast<uint32_t>(sums[i]) + (bias != nullptr ? static_cast<uint32_t>(bias[i]) : 0u);
     wide[i] = UnaryOfInteger<int32_t>(activation, params.activation_alpha, params.activation_beta,
                                       static_cast<int32_t>(sum));
   }

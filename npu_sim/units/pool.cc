@@ -25,20 +25,20 @@ WindowSource MakeSource(const Command& c) {
                       ints ? WindowSource::Wide::kInt32 : WindowSource::Wide::kFloat);
 }
 
-int64_t RowBytes(const Command& c) {
-  return ScratchCursor::AlignedBytes(int64_t{c.extent[2]} * 4);
-}
+int64_t RowBytes(const Command& c) { return ScratchCursor::AlignedBytes(int64_t{c.extent[2]} * 4); }
 
 class Pool {
  public:
   Pool(const UnitCall& call, float* row)
-      : c_(call.command), out_(Resolve(c_.out, call.memory)), row_(row),
+      : c_(call.command),
+        out_(Resolve(c_.out, call.memory)),
+        row_(row),
         function_(static_cast<PoolFunction>(c_.params.vector.function)),
         out_bytes_(DTypeBytes(c_.out.dtype)) {}
 
   void Run(WindowJob& job, const WindowRun& run, int64_t pixel) const {
-    std::byte* out = out_ + run.row * c_.out.stride_bytes[0] +
-                     (run.column + pixel) * c_.out.stride_bytes[1];
+    std::byte* out =
+        out_ + run.row * c_.out.stride_bytes[0] + (run.column + pixel) * c_.out.stride_bytes[1];
     const bool dense = c_.out.stride_bytes[2] == out_bytes_ || c_.extent[2] == 1;
     const bool same = job.input_dtype == c_.out.dtype;
     if (dense && same && (function_ == PoolFunction::kMax || !IsByte(c_.out.dtype))) {
@@ -59,10 +59,12 @@ class Pool {
     job.output_step_bytes = c_.out.stride_bytes[1];
     if (function_ == PoolFunction::kMax) return RunWindow(WindowOp::kMax, job);
     RunWindow(WindowOp::kSum, job);
-    for (int64_t i = 0; i < job.pixels; ++i) {
+    const bool one_run = c_.out.stride_bytes[1] == c_.extent[2] * out_bytes_;
+    const int64_t count = one_run ? job.pixels * c_.extent[2] : c_.extent[2];
+    for (int64_t i = 0; i < (one_run ? 1 : job.pixels); ++i) {
       auto* values = reinterpret_cast<float*>(out + i * c_.out.stride_bytes[1]);
-      ComputeUnaryFloat(UnaryFunction::kAffine, Scale(job), 0, values,
-                        static_cast<size_t>(c_.extent[2]), values);
+      ComputeUnaryFloat(UnaryFunction::kAffine, Scale(job), 0, values, static_cast<size_t>(count),
+                        values);
     }
   }
 
@@ -141,10 +143,9 @@ absl::Status ExecutePool(const UnitCall& call, const PartRanges& part) {
   WindowSource source = MakeSource(c);
   source.TakeScratch(cursor);
   const Pool pool(call, cursor.Take<float>(c.extent[2]));
-  source.Walk(Resolve(c.in0, call.memory), part.loop[0],
-              [&](WindowJob& job, const WindowRun& run, int64_t pixel) {
-                pool.Run(job, run, pixel);
-              });
+  source.Walk(
+      Resolve(c.in0, call.memory), part.loop[0],
+      [&](WindowJob& job, const WindowRun& run, int64_t pixel) { pool.Run(job, run, pixel); });
   return absl::OkStatus();
 }
 

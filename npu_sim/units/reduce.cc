@@ -45,7 +45,8 @@ class Reducer {
   using Sum = std::conditional_t<std::is_same_v<Value, int64_t>, int64_t, double>;
 
   Reducer(const Command& command, const ReductionLoops& loops)
-      : c_(command), loops_(loops),
+      : c_(command),
+        loops_(loops),
         function_(static_cast<ReduceFunction>(command.params.vector.function)) {}
 
   void Run() {
@@ -85,8 +86,8 @@ class Reducer {
 
   void ReduceRows(const LoopNest& reduced, const std::byte* in, int64_t count) {
     for (int64_t row = 0; row < reduced.extent[3]; ++row) {
-      const Value* values = Dense(in + row * reduced.stride_bytes[0][3],
-                                  loops_.kept.stride_bytes[1][3], count);
+      const Value* values =
+          Dense(in + row * reduced.stride_bytes[0][3], loops_.kept.stride_bytes[1][3], count);
       ReduceElements(function_, values, count, sums_);
     }
   }

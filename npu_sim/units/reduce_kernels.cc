@@ -40,12 +40,18 @@ HWY_INLINE bool Take(bool a, bool b) { return static_cast<int>(a) | static_cast<
 template <ReduceFunction kFunction, typename A>
 HWY_INLINE A Step(A sum, A x) {
   switch (kFunction) {
-    case ReduceFunction::kSum: return Plus(sum, x);
-    case ReduceFunction::kMax: return Take(x > sum, x != x) ? x : sum;
-    case ReduceFunction::kMin: return Take(x < sum, x != x) ? x : sum;
-    case ReduceFunction::kProd: return Times(sum, x);
-    case ReduceFunction::kSumSquares: return Plus(sum, Times(x, x));
-    default: return Plus(sum, x < A(0) ? Times(x, A(-1)) : x);
+    case ReduceFunction::kSum:
+      return Plus(sum, x);
+    case ReduceFunction::kMax:
+      return Take(x > sum, x != x) ? x : sum;
+    case ReduceFunction::kMin:
+      return Take(x < sum, x != x) ? x : sum;
+    case ReduceFunction::kProd:
+      return Times(sum, x);
+    case ReduceFunction::kSumSquares:
+      return Plus(sum, Times(x, x));
+    default:
+      return Plus(sum, x < A(0) ? Times(x, A(-1)) : x);
   }
 }
 // Joins two partial results.
@@ -86,20 +92,25 @@ A Run(const V* HWY_RESTRICT values, int64_t count, A accumulator, A identity) {
 template <typename F>
 HWY_INLINE auto WithFunction(ReduceFunction function, F f) {
   switch (function) {
-    case ReduceFunction::kSum: return f.template operator()<ReduceFunction::kSum>();
-    case ReduceFunction::kMax: return f.template operator()<ReduceFunction::kMax>();
-    case ReduceFunction::kMin: return f.template operator()<ReduceFunction::kMin>();
-    case ReduceFunction::kProd: return f.template operator()<ReduceFunction::kProd>();
-    case ReduceFunction::kSumSquares: return f.template operator()<ReduceFunction::kSumSquares>();
-    default: return f.template operator()<ReduceFunction::kSumAbs>();
+    case ReduceFunction::kSum:
+      return f.template operator()<ReduceFunction::kSum>();
+    case ReduceFunction::kMax:
+      return f.template operator()<ReduceFunction::kMax>();
+    case ReduceFunction::kMin:
+      return f.template operator()<ReduceFunction::kMin>();
+    case ReduceFunction::kProd:
+      return f.template operator()<ReduceFunction::kProd>();
+    case ReduceFunction::kSumSquares:
+      return f.template operator()<ReduceFunction::kSumSquares>();
+    default:
+      return f.template operator()<ReduceFunction::kSumAbs>();
   }
 }
 
 template <typename V, typename A>
 HWY_INLINE void AllElements(ReduceFunction function, const V* values, int64_t count, A* sums) {
-  WithFunction(function, [&]<ReduceFunction kFunction>() HWY_ATTR {
-    Elements<kFunction>(values, count, sums);
-  });
+  WithFunction(function, [&]<ReduceFunction kFunction>()
+                             HWY_ATTR { Elements<kFunction>(values, count, sums); });
 }
 template <bool kMax>
 void FloatExtremes(const float* values, int64_t count, double* best) {
@@ -134,8 +145,10 @@ HWY_INLINE A WholeRun(ReduceFunction function, const V* values, int64_t count, A
   });
 }
 double FloatRun(ReduceFunction f, const float* v, int64_t n, double a, double identity) {
-  if (f == ReduceFunction::kMax) return Join<ReduceFunction::kMax>(a, double{ExtremeOfRun<true>(v, n)});
-  if (f == ReduceFunction::kMin) return Join<ReduceFunction::kMin>(a, double{ExtremeOfRun<false>(v, n)});
+  if (f == ReduceFunction::kMax)
+    return Join<ReduceFunction::kMax>(a, double{ExtremeOfRun<true>(v, n)});
+  if (f == ReduceFunction::kMin)
+    return Join<ReduceFunction::kMin>(a, double{ExtremeOfRun<false>(v, n)});
   return WholeRun(f, v, n, a, identity);
 }
 double DoubleRun(ReduceFunction f, const double* v, int64_t n, double a, double identity) {
@@ -162,18 +175,26 @@ HWY_EXPORT(IntRun);
 
 double ReductionIdentity(ReduceFunction function, double) {
   switch (function) {
-    case ReduceFunction::kMax: return -std::numeric_limits<double>::infinity();
-    case ReduceFunction::kMin: return std::numeric_limits<double>::infinity();
-    case ReduceFunction::kProd: return 1;
-    default: return 0;
+    case ReduceFunction::kMax:
+      return -std::numeric_limits<double>::infinity();
+    case ReduceFunction::kMin:
+      return std::numeric_limits<double>::infinity();
+    case ReduceFunction::kProd:
+      return 1;
+    default:
+      return 0;
   }
 }
 int64_t ReductionIdentity(ReduceFunction function, int64_t) {
   switch (function) {
-    case ReduceFunction::kMax: return std::numeric_limits<int64_t>::min();
-    case ReduceFunction::kMin: return std::numeric_limits<int64_t>::max();
-    case ReduceFunction::kProd: return 1;
-    default: return 0;
+    case ReduceFunction::kMax:
+      return std::numeric_limits<int64_t>::min();
+    case ReduceFunction::kMin:
+      return std::numeric_limits<int64_t>::max();
+    case ReduceFunction::kProd:
+      return 1;
+    default:
+      return 0;
   }
 }
 

@@ -14,7 +14,8 @@ double ReductionIdentity(ReduceFunction function, double);
 int64_t ReductionIdentity(ReduceFunction function, int64_t);
 
 // accumulator[i] = accumulator[i] (op) values[i].
-void ReduceElements(ReduceFunction function, const float* values, int64_t count, double* accumulator);
+void ReduceElements(ReduceFunction function, const float* values, int64_t count,
+                    double* accumulator);
 void ReduceElements(ReduceFunction function, const double* values, int64_t count,
                     double* accumulator);
 void ReduceElements(ReduceFunction function, const int64_t* values, int64_t count,

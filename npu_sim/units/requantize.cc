@@ -88,9 +88,12 @@ absl::Status ExecuteRequantize(const UnitCall& call) {
   Normalize(nest);
   WalkChunks(nest, [&](std::byte* const* p, int64_t count) {
     switch (c.opcode) {
-      case Opcode::kRequantize: return RequantizeChunk(c, p, count);
-      case Opcode::kQuantize: return QuantizeChunk(c, p, count);
-      default: return DequantizeChunk(c, p, count);
+      case Opcode::kRequantize:
+        return RequantizeChunk(c, p, count);
+      case Opcode::kQuantize:
+        return QuantizeChunk(c, p, count);
+      default:
+        return DequantizeChunk(c, p, count);
     }
   });
   return absl::OkStatus();

@@ -68,26 +68,33 @@ HWY_NOINLINE void RoundScaledTo(const ScaledIntegers& from, int64_t count,
 
 template <typename T>
 HWY_NOINLINE void RoundFloatsTo(const float* values, int64_t count, const IntegerTarget& to) {
-  ForVectors(count, [&](auto d, int64_t i) HWY_ATTR {
-    StoreRounded<T>(d, hn::LoadU(d, values + i), to, i);
-  });
+  ForVectors(count, [&](auto d, int64_t i)
+                        HWY_ATTR { StoreRounded<T>(d, hn::LoadU(d, values + i), to, i); });
 }
 
 void RoundScaledAny(const ScaledIntegers& from, int64_t count, const IntegerTarget& to) {
   switch (to.dtype) {
-    case DType::kInt8: return RoundScaledTo<int8_t>(from, count, to);
-    case DType::kUInt8: return RoundScaledTo<uint8_t>(from, count, to);
-    case DType::kInt16: return RoundScaledTo<int16_t>(from, count, to);
-    default: return RoundScaledTo<uint16_t>(from, count, to);
+    case DType::kInt8:
+      return RoundScaledTo<int8_t>(from, count, to);
+    case DType::kUInt8:
+      return RoundScaledTo<uint8_t>(from, count, to);
+    case DType::kInt16:
+      return RoundScaledTo<int16_t>(from, count, to);
+    default:
+      return RoundScaledTo<uint16_t>(from, count, to);
   }
 }
 
 void RoundFloatsAny(const float* values, int64_t count, const IntegerTarget& to) {
   switch (to.dtype) {
-    case DType::kInt8: return RoundFloatsTo<int8_t>(values, count, to);
-    case DType::kUInt8: return RoundFloatsTo<uint8_t>(values, count, to);
-    case DType::kInt16: return RoundFloatsTo<int16_t>(values, count, to);
-    default: return RoundFloatsTo<uint16_t>(values, count, to);
+    case DType::kInt8:
+      return RoundFloatsTo<int8_t>(values, count, to);
+    case DType::kUInt8:
+      return RoundFloatsTo<uint8_t>(values, count, to);
+    case DType::kInt16:
+      return RoundFloatsTo<int16_t>(values, count, to);
+    default:
+      return RoundFloatsTo<uint16_t>(values, count, to);
   }
 }
 
@@ -127,10 +134,14 @@ bool IsNarrowInteger(DType dtype) { return IsInteger(dtype) && DTypeBytes(dtype)
 
 IntegerTarget FullRange(DType dtype, int32_t zero_point, std::byte* data) {
   switch (dtype) {
-    case DType::kInt8: return RangeOf<int8_t>(dtype, zero_point, data);
-    case DType::kUInt8: return RangeOf<uint8_t>(dtype, zero_point, data);
-    case DType::kInt16: return RangeOf<int16_t>(dtype, zero_point, data);
-    default: return RangeOf<uint16_t>(dtype, zero_point, data);
+    case DType::kInt8:
+      return RangeOf<int8_t>(dtype, zero_point, data);
+    case DType::kUInt8:
+      return RangeOf<uint8_t>(dtype, zero_point, data);
+    case DType::kInt16:
+      return RangeOf<int16_t>(dtype, zero_point, data);
+    default:
+      return RangeOf<uint16_t>(dtype, zero_point, data);
   }
 }
 

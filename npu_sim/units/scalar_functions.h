@@ -40,12 +40,18 @@ T UnaryOfInteger(UnaryFunction function, double alpha, double beta, T x) {
     case UnaryFunction::kIdentity:
     case UnaryFunction::kFloor:
     case UnaryFunction::kCeil:
-    case UnaryFunction::kRound: return x;
-    case UnaryFunction::kRelu: return x < T{0} ? T{0} : x;
-    case UnaryFunction::kNeg: return NegateInteger(x);
-    case UnaryFunction::kAbs: return x < T{0} ? NegateInteger(x) : x;
-    case UnaryFunction::kSign: return static_cast<T>((x > T{0}) - (x < T{0}));
-    case UnaryFunction::kNot: return static_cast<T>(~x);
+    case UnaryFunction::kRound:
+      return x;
+    case UnaryFunction::kRelu:
+      return x < T{0} ? T{0} : x;
+    case UnaryFunction::kNeg:
+      return NegateInteger(x);
+    case UnaryFunction::kAbs:
+      return x < T{0} ? NegateInteger(x) : x;
+    case UnaryFunction::kSign:
+      return static_cast<T>((x > T{0}) - (x < T{0}));
+    case UnaryFunction::kNot:
+      return static_cast<T>(~x);
     case UnaryFunction::kSquare:
       return static_cast<T>(static_cast<uint64_t>(x) * static_cast<uint64_t>(x));
     case UnaryFunction::kClip: {

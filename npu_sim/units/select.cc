@@ -22,10 +22,18 @@ absl::Status ExecuteSelect(const UnitCall& call) {
   LoopNest nest = NestOf(c, call.memory, {&c.out, &c.in0, &c.in1, &c.in2});
   Normalize(nest);
   switch (DTypeBytes(c.out.dtype)) {
-    case 1: WalkChunks(nest, SelectChunk<uint8_t>); break;
-    case 2: WalkChunks(nest, SelectChunk<uint16_t>); break;
-    case 4: WalkChunks(nest, SelectChunk<uint32_t>); break;
-    default: WalkChunks(nest, SelectChunk<uint64_t>); break;
+    case 1:
+      WalkChunks(nest, SelectChunk<uint8_t>);
+      break;
+    case 2:
+      WalkChunks(nest, SelectChunk<uint16_t>);
+      break;
+    case 4:
+      WalkChunks(nest, SelectChunk<uint32_t>);
+      break;
+    default:
+      WalkChunks(nest, SelectChunk<uint64_t>);
+      break;
   }
   return absl::OkStatus();
 }

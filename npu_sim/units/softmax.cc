@@ -25,9 +25,9 @@ int64_t BlockRows(const Command& c) {
 }
 
 // [rows, e3] <-> dense [e3, rows].
-LoopNest TransposeNest(const Command& c, std::byte* target, int64_t target_row, int64_t target_element,
-                       std::byte* source, int64_t source_row, int64_t source_element,
-                       int64_t rows) {
+LoopNest TransposeNest(const Command& c, std::byte* target, int64_t target_row,
+                       int64_t target_element, std::byte* source, int64_t source_row,
+                       int64_t source_element, int64_t rows) {
   LoopNest nest;
   nest.operand_count = 2;
   nest.extent[2] = rows;
@@ -47,7 +47,8 @@ void RunFloatBlock(const Command& c, std::byte* out, int64_t out_row_stride, std
   auto* bytes = reinterpret_cast<std::byte*>(block);
   CopyStrided(TransposeNest(c, bytes, 4, rows * 4, in, in_row_stride, c.in0.stride_bytes[3], rows));
   SoftmaxColumns(block, c.extent[3], rows, c.params.vector.function == 1);
-  CopyStrided(TransposeNest(c, out, out_row_stride, c.out.stride_bytes[3], bytes, 4, rows * 4, rows));
+  CopyStrided(
+      TransposeNest(c, out, out_row_stride, c.out.stride_bytes[3], bytes, 4, rows * 4, rows));
 }
 
 void RunBlock(const Command& c, std::byte* out, int64_t out_row_stride, const std::byte* in,

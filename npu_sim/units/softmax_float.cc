@@ -40,9 +40,8 @@ double SumOfExponentials(const float* x, int64_t count, float max) {
   double sum = 0;
   for (int64_t i = 0; i < count; i += kBlock) {
     const int64_t n = count - i < kBlock ? count - i : kBlock;
-    MapFloats(x + i, terms, static_cast<size_t>(n), [max](auto d, auto v) HWY_ATTR {
-      return FullExp(d, hn::Sub(v, hn::Set(d, max)));
-    });
+    MapFloats(x + i, terms, static_cast<size_t>(n),
+              [max](auto d, auto v) HWY_ATTR { return FullExp(d, hn::Sub(v, hn::Set(d, max))); });
     sum += RowSum(terms, n);
   }
   return sum;
@@ -58,13 +57,11 @@ void Row(const float* source, int64_t count, bool logarithm, float* target) {
     });
     return;
   }
-  MapFloats(source, target, n, [max](auto d, auto v) HWY_ATTR {
-    return FullExp(d, hn::Sub(v, hn::Set(d, max)));
-  });
+  MapFloats(source, target, n,
+            [max](auto d, auto v) HWY_ATTR { return FullExp(d, hn::Sub(v, hn::Set(d, max))); });
   const auto scale = static_cast<float>(1.0 / RowSum(target, count));
-  MapFloats(target, target, n, [scale](auto d, auto v) HWY_ATTR {
-    return hn::Mul(v, hn::Set(d, scale));
-  });
+  MapFloats(target, target, n,
+            [scale](auto d, auto v) HWY_ATTR { return hn::Mul(v, hn::Set(d, scale)); });
 }
 
 void Columns(float* block, int64_t count, int64_t columns, bool logarithm) {
@@ -88,7 +85,8 @@ void Columns(float* block, int64_t count, int64_t columns, bool logarithm) {
   }
   for (int64_t i = 0; i < count; ++i) {
     float* row = block + i * columns;
-    for (int64_t c = 0; c < columns; ++c) row[c] = logarithm ? row[c] - shift[c] : row[c] * shift[c];
+    for (int64_t c = 0; c < columns; ++c)
+      row[c] = logarithm ? row[c] - shift[c] : row[c] * shift[c];
   }
 }
 

@@ -18,7 +18,7 @@ constexpr int64_t kTileElements = 32;
 struct Plane {
   std::byte* target;
   const std::byte* source;
-  int64_t columns, rows;          // the target is contiguous along columns, the source along rows
+  int64_t columns, rows;  // the target is contiguous along columns, the source along rows
   int64_t target_row_stride_bytes;
   int64_t source_column_stride_bytes;
 };
@@ -44,12 +44,11 @@ void TransposeTile(const Plane& p, int64_t row_begin, int64_t row_end, int64_t c
   const int64_t columns = column_begin + (column_end - column_begin) / kBlock * kBlock;
   for (int64_t row = row_begin; row < rows; row += kBlock) {
     for (int64_t column = column_begin; column < columns; column += kBlock) {
-      TransposeBlock<T>(p.source + row * static_cast<int64_t>(sizeof(T)) +
-                            column * p.source_column_stride_bytes,
-                        p.source_column_stride_bytes,
-                        p.target + row * p.target_row_stride_bytes +
-                            column * static_cast<int64_t>(sizeof(T)),
-                        p.target_row_stride_bytes);
+      TransposeBlock<T>(
+          p.source + row * static_cast<int64_t>(sizeof(T)) + column * p.source_column_stride_bytes,
+          p.source_column_stride_bytes,
+          p.target + row * p.target_row_stride_bytes + column * static_cast<int64_t>(sizeof(T)),
+          p.target_row_stride_bytes);
     }
   }
   CopyTileEdge<T>(p, row_begin, rows, columns, column_end);
@@ -120,13 +119,21 @@ void MoveLoopToSecond(LoopNest& nest, int loop) {
 
 void TransposePlanes(const LoopNest& nest) {
   ForOuterLoops(nest, 2, [&](std::byte* target, const std::byte* source) {
-    const Plane plane{target, source, nest.extent[3], nest.extent[2], nest.stride_bytes[0][2],
+    const Plane plane{target,
+                      source,
+                      nest.extent[3],
+                      nest.extent[2],
+                      nest.stride_bytes[0][2],
                       nest.stride_bytes[1][3]};
     switch (nest.element_bytes[0]) {
-      case 1: return TransposePlane<uint8_t>(plane);
-      case 2: return TransposePlane<uint16_t>(plane);
-      case 4: return TransposePlane<uint32_t>(plane);
-      default: return TransposePlane<uint64_t>(plane);
+      case 1:
+        return TransposePlane<uint8_t>(plane);
+      case 2:
+        return TransposePlane<uint16_t>(plane);
+      case 4:
+        return TransposePlane<uint32_t>(plane);
+      default:
+        return TransposePlane<uint64_t>(plane);
     }
   });
 }

@@ -9,7 +9,9 @@ namespace berth {
 
 // Elements a side of the block that TransposeBlock<T> moves.
 template <typename T>
-inline constexpr int64_t kTransposeBlock = sizeof(T) == 8 ? 2 : sizeof(T) == 4 ? 4 : 8;
+inline constexpr int64_t kTransposeBlock = sizeof(T) == 8   ? 2
+                                           : sizeof(T) == 4 ? 4
+                                                            : 8;
 
 namespace transpose_internal {
 

@@ -62,13 +62,11 @@ absl::Status ExecuteUnary(const UnitCall& call) {
                           static_cast<size_t>(count), reinterpret_cast<float*>(p[0]));
       });
     } else if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat>) {
-      WalkChunks(nest, [&](std::byte* const* p, int64_t count) {
-        UnaryHalfChunk(job, dtype, p, count);
-      });
+      WalkChunks(nest,
+                 [&](std::byte* const* p, int64_t count) { UnaryHalfChunk(job, dtype, p, count); });
     } else {
-      WalkChunks(nest, [&](std::byte* const* p, int64_t count) {
-        UnaryTypedChunk<T>(job, p, count);
-      });
+      WalkChunks(nest,
+                 [&](std::byte* const* p, int64_t count) { UnaryTypedChunk<T>(job, p, count); });
     }
   });
   return absl::OkStatus();

@@ -98,9 +98,8 @@ HWY_NOINLINE void Roundings(UnaryFunction function, const Map& map) {
 HWY_NOINLINE void Piecewise(UnaryFunction function, float alpha, float beta, const Map& map) {
   switch (function) {
     case UnaryFunction::kRelu:
-      return map([](auto d, auto x) HWY_ATTR {
-        return hn::IfThenZeroElse(hn::Lt(x, hn::Zero(d)), x);
-      });
+      return map([](auto d, auto x)
+                     HWY_ATTR { return hn::IfThenZeroElse(hn::Lt(x, hn::Zero(d)), x); });
     case UnaryFunction::kLeakyRelu:
       return map([alpha](auto d, auto x) HWY_ATTR {
         return hn::IfThenElse(hn::Lt(x, hn::Zero(d)), hn::Mul(x, hn::Set(d, alpha)), x);
@@ -126,9 +125,8 @@ HWY_NOINLINE void Piecewise(UnaryFunction function, float alpha, float beta, con
         return hn::Mul(x, hn::IfThenElse(hn::Gt(raised, one), one, raised));
       });
     case UnaryFunction::kAffine:
-      return map([alpha, beta](auto d, auto x) HWY_ATTR {
-        return hn::MulAdd(x, hn::Set(d, alpha), hn::Set(d, beta));
-      });
+      return map([alpha, beta](auto d, auto x)
+                     HWY_ATTR { return hn::MulAdd(x, hn::Set(d, alpha), hn::Set(d, beta)); });
     default:  // kIdentity
       return map([](auto, auto x) HWY_ATTR { return x; });
   }

@@ -1,6 +1,6 @@
 // One function per group of opcodes. Each executes a command that has been narrowed to its part
-// (units/parts.h); matrix and pool functions take the ranges of their part instead, because a window
-// does not move with its output alone.
+// (units/parts.h); matrix and pool functions take the ranges of their part instead, because a
+// window does not move with its output alone.
 //
 // Every function touches only the bytes that npu_sim/access.h lists, and allocates nothing itself.
 #pragma once

@@ -15,8 +15,8 @@ namespace berth {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Each operation names the type of a lane while taps are summed (Lane), of a weight and of a result,
-// and says how a sum starts, how a tap changes it and how it is stored.
+// Each operation names the type of a lane while taps are summed (Lane), of a weight and of a
+// result, and says how a sum starts, how a tap changes it and how it is stored.
 template <typename T, class D>
 HWY_INLINE void StoreSum(D d, hn::Vec<D> sum, bool accumulate, T* out) {
   if (accumulate) sum = hn::Add(sum, hn::LoadU(d, out));
@@ -58,8 +58,8 @@ struct MultiplyAdd {
   }
 };
 
-// Bytes as floats: exact, because neither the sum of products (at most 128 * 255 * 255) nor that sum
-// less the zero point's share leaves 24 bits.
+// Bytes as floats: exact, because neither the sum of products (at most 128 * 255 * 255) nor that
+// sum less the zero point's share leaves 24 bits.
 template <typename In>
 struct MultiplyAddBytes {
   using Lane = float;
@@ -132,51 +132,72 @@ struct AddTaps : MultiplyAdd<In> {
   }
 };
 
-// Channels [c, c + lanes) of kPixels neighbouring pixels.
-template <template <typename> class Op, typename In, int kPixels, class D>
+// kVectors vectors of channels from c on, of kPixels neighbouring pixels: that many sums in
+// registers hide the latency of an addition.
+template <template <typename> class Op, typename In, int kPixels, int kVectors, class D>
 HWY_INLINE void Block(D d, const WindowJob& job, int64_t pixel, int64_t c) {
   using O = Op<In>;
+  const auto lanes = static_cast<int64_t>(hn::Lanes(d));
   const std::byte* input =
       job.input + pixel * job.input_step_bytes + c * static_cast<int64_t>(sizeof(In));
-  hn::Vec<D> sum[kPixels];
-  sum[0] = O::Start(d, job, c);
-  for (int i = 1; i < kPixels; ++i) sum[i] = sum[0];
+  hn::Vec<D> sum[kPixels][kVectors];
+  for (int v = 0; v < kVectors; ++v) {
+    sum[0][v] = O::Start(d, job, c + v * lanes);
+    for (int i = 1; i < kPixels; ++i) sum[i][v] = sum[0][v];
+  }
   for (int64_t t = 0; t < job.taps.count; ++t) {
-    hn::Vec<D> weight = hn::Zero(d);
-    if constexpr (O::kHasWeights) {
-      const auto* weights = reinterpret_cast<const typename O::Weight*>(job.weights);
-      weight = hn::LoadU(d, weights + job.taps.weight_index[t] * job.channels + c);
-    }
     const std::byte* tap = input + job.taps.input_offset_bytes[t];
-    for (int i = 0; i < kPixels; ++i) {
-      const auto* p = reinterpret_cast<const In*>(tap + i * job.input_step_bytes);
-      sum[i] = O::Add(sum[i], O::Load(d, p, job.input_zero_point), weight);
+    for (int v = 0; v < kVectors; ++v) {
+      hn::Vec<D> weight = hn::Zero(d);
+      if constexpr (O::kHasWeights) {
+        const auto* weights = reinterpret_cast<const typename O::Weight*>(job.weights);
+        weight = hn::LoadU(d, weights + job.taps.weight_index[t] * job.channels + c + v * lanes);
+      }
+      for (int i = 0; i < kPixels; ++i) {
+        const auto* p = reinterpret_cast<const In*>(tap + i * job.input_step_bytes) + v * lanes;
+        sum[i][v] = O::Add(sum[i][v], O::Load(d, p, job.input_zero_point), weight);
+      }
     }
   }
   for (int i = 0; i < kPixels; ++i) {
     std::byte* out = job.output + (pixel + i) * job.output_step_bytes;
-    O::Store(d, sum[i], job.accumulate, reinterpret_cast<typename O::Result*>(out) + c);
+    auto* results = reinterpret_cast<typename O::Result*>(out) + c;
+    for (int v = 0; v < kVectors; ++v) {
+      O::Store(d, sum[i][v], job.accumulate, results + v * lanes);
+    }
   }
 }
 
 // Full vectors of channels, then the rest in vectors of half the width, and so on.
-template <template <typename> class Op, typename In, int kPixels, class D>
+template <template <typename> class Op, typename In, int kPixels, int kVectors, class D>
 HWY_INLINE void Channels(D d, const WindowJob& job, int64_t pixel, int64_t c) {
   const auto lanes = static_cast<int64_t>(hn::Lanes(d));
-  for (; c + lanes <= job.channels; c += lanes) Block<Op, In, kPixels>(d, job, pixel, c);
+  if constexpr (kVectors > 1) {
+    for (; c + kVectors * lanes <= job.channels; c += kVectors * lanes) {
+      Block<Op, In, kPixels, kVectors>(d, job, pixel, c);
+    }
+  }
+  for (; c + lanes <= job.channels; c += lanes) Block<Op, In, kPixels, 1>(d, job, pixel, c);
   if constexpr (hn::MaxLanes(D()) > 1) {
-    if (c < job.channels) Channels<Op, In, kPixels>(hn::Half<D>(), job, pixel, c);
+    if (c < job.channels) Channels<Op, In, kPixels, 1>(hn::Half<D>(), job, pixel, c);
+  }
+}
+
+// Pixels in groups of kPixels while they last.
+template <template <typename> class Op, typename In, int kPixels, int kVectors>
+HWY_NOINLINE void Groups(const WindowJob& job, int64_t& pixel) {
+  const hn::ScalableTag<typename Op<In>::Lane> d;
+  for (; pixel + kPixels <= job.pixels; pixel += kPixels) {
+    Channels<Op, In, kPixels, kVectors>(d, job, pixel, 0);
   }
 }
 
 template <template <typename> class Op, typename In>
 HWY_NOINLINE void Run(const WindowJob& job) {
-  constexpr int kPixels = HWY_TARGET == HWY_AVX3 ? 8 : 4;
-  using S = typename Op<In>::Lane;
-  const hn::ScalableTag<S> d;
   int64_t pixel = 0;
-  for (; pixel + kPixels <= job.pixels; pixel += kPixels) Channels<Op, In, kPixels>(d, job, pixel, 0);
-  for (; pixel < job.pixels; ++pixel) Channels<Op, In, 1>(d, job, pixel, 0);
+  if (HWY_TARGET == HWY_AVX3) Groups<Op, In, 8, 1>(job, pixel);  // has 32 registers
+  Groups<Op, In, 4, 1>(job, pixel);
+  Groups<Op, In, 1, 4>(job, pixel);
 }
 
 template <template <typename> class Op>

@@ -19,8 +19,8 @@ inline constexpr int64_t kMaxByteTaps = 128;
 enum class WindowOp {
   kMultiplyAdd,  // float: float sums; int8, uint8, int32: int32 sums of (value - zero) * weight
   kMultiplyAddBytes,  // int8, uint8 with float weights, exact for at most kMaxByteTaps taps
-  kMax,          // float, int8, uint8; the dtype stays
-  kSum,          // float sums; int8, uint8, int32: int32 sums of value - zero
+  kMax,               // float, int8, uint8; the dtype stays
+  kSum,               // float sums; int8, uint8, int32: int32 sums of value - zero
 };
 
 struct WindowJob {

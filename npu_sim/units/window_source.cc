@@ -7,10 +7,15 @@ namespace berth {
 constexpr int64_t kLoadedBytes = 4;
 
 WindowSource::WindowSource(const Command& c, const Window& window, int32_t zero_point, Wide wide)
-    : window_(window), dtype_(c.in0.dtype), width_(c.extent[1]), channels_(c.extent[2]),
-      row_stride_(c.in0.stride_bytes[0]), pixel_stride_(c.in0.stride_bytes[1]),
+    : window_(window),
+      dtype_(c.in0.dtype),
+      width_(c.extent[1]),
+      channels_(c.extent[2]),
+      row_stride_(c.in0.stride_bytes[0]),
+      pixel_stride_(c.in0.stride_bytes[1]),
       channel_stride_(channels_ == 1 ? DTypeBytes(dtype_) : c.in0.stride_bytes[2]),
-      zero_point_(zero_point), wide_(wide),
+      zero_point_(zero_point),
+      wide_(wide),
       direct_(channel_stride_ == DTypeBytes(dtype_) &&
               (dtype_ == DType::kFloat32 || dtype_ == DType::kInt8 || dtype_ == DType::kUInt8)) {}
 

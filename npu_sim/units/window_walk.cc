@@ -11,8 +11,12 @@ class Walker {
  public:
   Walker(const Window& window, int64_t row_stride_bytes, int64_t pixel_stride_bytes,
          int64_t* tap_offsets, int64_t* tap_indices)
-      : rows_(RowAxis(window)), columns_(ColumnAxis(window)), row_stride_(row_stride_bytes),
-        pixel_stride_(pixel_stride_bytes), tap_offsets_(tap_offsets), tap_indices_(tap_indices) {}
+      : rows_(RowAxis(window)),
+        columns_(ColumnAxis(window)),
+        row_stride_(row_stride_bytes),
+        pixel_stride_(pixel_stride_bytes),
+        tap_offsets_(tap_offsets),
+        tap_indices_(tap_indices) {}
 
   void WalkRow(int64_t row, int64_t output_width, absl::FunctionRef<void(const WindowRun&)> f) {
     const Range interior = columns_.Interior({0, output_width});

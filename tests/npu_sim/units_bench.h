@@ -2,8 +2,8 @@
 //
 // Every byte that no operand owns holds 0xff (a NaN in every float dtype), so a read beside an
 // operand shows in the result; a run checks that only the bytes that npu_sim/access.h lists as
-// written have changed, and that the scratch is not overrun. The seed also chooses the instruction set
-// of the vector kernels: seeds 1 and 2 modulo 4 run those of AVX2 and of plain C++.
+// written have changed, and that the scratch is not overrun. The seed also chooses the instruction
+// set of the vector kernels: seeds 1 and 2 modulo 4 run those of AVX2 and of plain C++.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <memory>
 #include <numeric>
 #include <random>
 #include <vector>
@@ -29,8 +30,10 @@ inline double AsDouble(DType dtype, const std::byte* p) {
   VisitDType(dtype, [&]<typename T>() {
     T value;
     std::memcpy(&value, p, sizeof(T));
-    if constexpr (std::is_arithmetic_v<T>) result = static_cast<double>(value);
-    else result = static_cast<float>(value);
+    if constexpr (std::is_arithmetic_v<T>)
+      result = static_cast<double>(value);
+    else
+      result = static_cast<float>(value);
   });
   return result;
 }
@@ -50,8 +53,10 @@ inline int64_t AsInt(DType dtype, const std::byte* p) {
 inline void StoreValue(DType dtype, double value, std::byte* p) {
   VisitDType(dtype, [&]<typename T>() {
     T stored;
-    if constexpr (std::is_arithmetic_v<T>) stored = static_cast<T>(value);
-    else stored = static_cast<T>(static_cast<float>(value));
+    if constexpr (std::is_arithmetic_v<T>)
+      stored = static_cast<T>(value);
+    else
+      stored = static_cast<T>(static_cast<float>(value));
     std::memcpy(p, &stored, sizeof(T));
   });
 }
@@ -88,8 +93,8 @@ class UnitsBench {
   }
 
   std::byte* At(const Operand& o, int64_t i = 0, int64_t j = 0, int64_t k = 0, int64_t l = 0) {
-    return Memory(o.space).data() + o.offset_bytes + i * o.stride_bytes[0] +
-           j * o.stride_bytes[1] + k * o.stride_bytes[2] + l * o.stride_bytes[3];
+    return Memory(o.space).data() + o.offset_bytes + i * o.stride_bytes[0] + j * o.stride_bytes[1] +
+           k * o.stride_bytes[2] + l * o.stride_bytes[3];
   }
   double Get(const Operand& o, int64_t i, int64_t j = 0, int64_t k = 0, int64_t l = 0) {
     return AsDouble(o.dtype, At(o, i, j, k, l));
@@ -100,8 +105,8 @@ class UnitsBench {
 
   struct Layout {
     MemorySpace space = MemorySpace::kScratchpad;
-    bool dense = false;                       // row-major without gaps
-    std::array<bool, 4> broadcast = {};       // stride 0
+    bool dense = false;                  // row-major without gaps
+    std::array<bool, 4> broadcast = {};  // stride 0
   };
   // Space for extents `e`: dense, or with a random order of the loops and random gaps.
   Operand Place(DType dtype, Extents e, const Layout& layout) {
@@ -127,10 +132,10 @@ class UnitsBench {
   // Random values in [low, high]: integers for integers.
   void Fill(const Operand& o, const Extents& e, double low, double high) {
     ForEachIndex(e, [&](int64_t i, int64_t j, int64_t k, int64_t l) {
-      const double value = IsFloat(o.dtype) ? Real(low, high)
-                                            : static_cast<double>(Uniform(
-                                                  static_cast<int64_t>(low),
-                                                  static_cast<int64_t>(high)));
+      const double value =
+          IsFloat(o.dtype)
+              ? Real(low, high)
+              : static_cast<double>(Uniform(static_cast<int64_t>(low), static_cast<int64_t>(high)));
       StoreValue(o.dtype, value, At(o, i, j, k, l));
     });
   }
@@ -182,13 +187,12 @@ class UnitsBench {
       if (!a.is_write) continue;
       auto& before = before_[static_cast<size_t>(a.space)];
       const auto& after = Memory(a.space);
-      ForEachIndex({a.extent[0], a.extent[1], a.extent[2], a.extent[3]},
-                   [&](int64_t i, int64_t j, int64_t k, int64_t l) {
-                     const int64_t at = a.offset_bytes + i * a.stride_bytes[0] +
-                                        j * a.stride_bytes[1] + k * a.stride_bytes[2] +
-                                        l * a.stride_bytes[3];
-                     std::copy_n(after.begin() + at, a.run_bytes, before.begin() + at);
-                   });
+      ForEachIndex({a.extent[0], a.extent[1], a.extent[2], a.extent[3]}, [&](int64_t i, int64_t j,
+                                                                             int64_t k, int64_t l) {
+        const int64_t at = a.offset_bytes + i * a.stride_bytes[0] + j * a.stride_bytes[1] +
+                           k * a.stride_bytes[2] + l * a.stride_bytes[3];
+        std::copy_n(after.begin() + at, a.run_bytes, before.begin() + at);
+      });
     }
     EXPECT_TRUE(before_ == memories_) << "wrote bytes that no access lists";
   }
@@ -197,5 +201,24 @@ class UnitsBench {
   std::array<std::vector<std::byte>, 4> memories_, before_;
   std::array<int64_t, 4> next_ = {};
 };
+
+// Dense or scattered, perhaps with some loops broadcast.
+inline UnitsBench::Layout RandomLayout(UnitsBench& bench, bool may_broadcast) {
+  UnitsBench::Layout layout{MemorySpace::kScratchpad, bench.Coin()};
+  for (bool& b : layout.broadcast) b = may_broadcast && bench.Uniform(0, 2) == 0;
+  return layout;
+}
+
+// Sets the command's extents too.
+inline Extents RandomExtents(UnitsBench& bench, Command& c) {
+  Extents e;
+  const int64_t limit = bench.Uniform(0, 9) == 0 ? 40 : 9;
+  for (size_t i = 0; i < 4; ++i) {
+    e[i] = bench.Uniform(1, limit);
+    if (bench.Uniform(0, 5) == 0) e[i] = 1;
+    c.extent[i] = static_cast<int32_t>(e[i]);
+  }
+  return e;
+}
 
 }  // namespace berth

@@ -1,4 +1,4 @@
-// kUnary, kBinary, kCast and the quantizing opcodes against scalar functions.
+// kUnary and kBinary against scalar functions.
 #include <cmath>
 #include <limits>
 
@@ -7,66 +7,82 @@
 namespace berth {
 namespace {
 
-UnitsBench::Layout RandomLayout(UnitsBench& bench, bool may_broadcast) {
-  UnitsBench::Layout layout{MemorySpace::kScratchpad, bench.Coin()};
-  for (bool& b : layout.broadcast) b = may_broadcast && bench.Uniform(0, 2) == 0;
-  return layout;
-}
-
-Extents RandomExtents(UnitsBench& bench, Command& c) {
-  Extents e;
-  const int64_t limit = bench.Uniform(0, 9) == 0 ? 40 : 9;
-  for (size_t i = 0; i < 4; ++i) {
-    e[i] = bench.Uniform(1, limit);
-    if (bench.Uniform(0, 5) == 0) e[i] = 1;
-    c.extent[i] = static_cast<int32_t>(e[i]);
-  }
-  return e;
-}
-
 double Unary(UnaryFunction f, double a, double b, double x) {
   switch (f) {
-    case UnaryFunction::kIdentity: return x;
-    case UnaryFunction::kRelu: return std::max(x, 0.0);
-    case UnaryFunction::kLeakyRelu: return x < 0 ? a * x : x;
-    case UnaryFunction::kClip: return std::min(std::max(x, a), b);
-    case UnaryFunction::kSigmoid: return 1 / (1 + std::exp(-x));
-    case UnaryFunction::kHardSigmoid: return std::min(1.0, std::max(0.0, a * x + b));
-    case UnaryFunction::kHardSwish: return x * std::min(1.0, std::max(0.0, x / 6 + 0.5));
-    case UnaryFunction::kTanh: return std::tanh(x);
-    case UnaryFunction::kExp: return std::exp(x);
-    case UnaryFunction::kLog: return std::log(x);
-    case UnaryFunction::kSqrt: return std::sqrt(x);
-    case UnaryFunction::kNeg: return -x;
-    case UnaryFunction::kAbs: return std::abs(x);
-    case UnaryFunction::kErf: return std::erf(x);
-    case UnaryFunction::kGelu: return x * 0.5 * std::erfc(-x / std::sqrt(2.0));
+    case UnaryFunction::kIdentity:
+      return x;
+    case UnaryFunction::kRelu:
+      return std::max(x, 0.0);
+    case UnaryFunction::kLeakyRelu:
+      return x < 0 ? a * x : x;
+    case UnaryFunction::kClip:
+      return std::min(std::max(x, a), b);
+    case UnaryFunction::kSigmoid:
+      return 1 / (1 + std::exp(-x));
+    case UnaryFunction::kHardSigmoid:
+      return std::min(1.0, std::max(0.0, a * x + b));
+    case UnaryFunction::kHardSwish:
+      return x * std::min(1.0, std::max(0.0, x / 6 + 0.5));
+    case UnaryFunction::kTanh:
+      return std::tanh(x);
+    case UnaryFunction::kExp:
+      return std::exp(x);
+    case UnaryFunction::kLog:
+      return std::log(x);
+    case UnaryFunction::kSqrt:
+      return std::sqrt(x);
+    case UnaryFunction::kNeg:
+      return -x;
+    case UnaryFunction::kAbs:
+      return std::abs(x);
+    case UnaryFunction::kErf:
+      return std::erf(x);
+    case UnaryFunction::kGelu:
+      return x * 0.5 * std::erfc(-x / std::sqrt(2.0));
     case UnaryFunction::kGeluTanh:
       return 0.5 * x * (1 + std::tanh(std::sqrt(2 / M_PI) * (x + 0.044715 * x * x * x)));
-    case UnaryFunction::kSoftplus: return std::log1p(std::exp(x));
-    case UnaryFunction::kElu: return x < 0 ? a * (std::exp(x) - 1) : x;
-    case UnaryFunction::kReciprocal: return 1 / x;
-    case UnaryFunction::kRsqrt: return 1 / std::sqrt(x);
-    case UnaryFunction::kSquare: return x * x;
-    case UnaryFunction::kNot: return 0;
-    case UnaryFunction::kAffine: return a * x + b;
-    case UnaryFunction::kFloor: return std::floor(x);
-    case UnaryFunction::kCeil: return std::ceil(x);
-    case UnaryFunction::kRound: return std::nearbyint(x);
-    case UnaryFunction::kSign: return x > 0 ? 1 : x < 0 ? -1 : 0;
-    case UnaryFunction::kSin: return std::sin(x);
-    case UnaryFunction::kCos: return std::cos(x);
-    case UnaryFunction::kSilu: return x / (1 + std::exp(-x));
+    case UnaryFunction::kSoftplus:
+      return std::log1p(std::exp(x));
+    case UnaryFunction::kElu:
+      return x < 0 ? a * (std::exp(x) - 1) : x;
+    case UnaryFunction::kReciprocal:
+      return 1 / x;
+    case UnaryFunction::kRsqrt:
+      return 1 / std::sqrt(x);
+    case UnaryFunction::kSquare:
+      return x * x;
+    case UnaryFunction::kNot:
+      return 0;
+    case UnaryFunction::kAffine:
+      return a * x + b;
+    case UnaryFunction::kFloor:
+      return std::floor(x);
+    case UnaryFunction::kCeil:
+      return std::ceil(x);
+    case UnaryFunction::kRound:
+      return std::nearbyint(x);
+    case UnaryFunction::kSign:
+      return x > 0 ? 1 : x < 0 ? -1 : 0;
+    case UnaryFunction::kSin:
+      return std::sin(x);
+    case UnaryFunction::kCos:
+      return std::cos(x);
+    case UnaryFunction::kSilu:
+      return x / (1 + std::exp(-x));
   }
   return 0;
 }
 
 double Epsilon(DType dtype) {
   switch (dtype) {
-    case DType::kFloat64: return 1e-12;
-    case DType::kFloat16: return 1e-3;
-    case DType::kBFloat16: return 8e-3;
-    default: return 6e-7;
+    case DType::kFloat64:
+      return 1e-12;
+    case DType::kFloat16:
+      return 1e-3;
+    case DType::kBFloat16:
+      return 8e-3;
+    default:
+      return 6e-7;
   }
 }
 
@@ -79,8 +95,8 @@ class Seeds : public ::testing::TestWithParam<uint64_t> {
  protected:
   Seeds() : bench(GetParam()) {
     c.params.vector = {};
-    trace = std::make_unique<::testing::ScopedTrace>(
-        __FILE__, __LINE__, ::testing::Message() << "seed " << GetParam());
+    trace = std::make_unique<::testing::ScopedTrace>(__FILE__, __LINE__,
+                                                     ::testing::Message() << "seed " << GetParam());
   }
   UnitsBench bench;
   Command c;
@@ -121,10 +137,9 @@ TEST_P(Seeds, UnaryOfReals) {
 }
 
 TEST_P(Seeds, UnaryOfIntegers) {
-  constexpr UnaryFunction kFunctions[] = {UnaryFunction::kIdentity, UnaryFunction::kRelu,
-                                          UnaryFunction::kNeg, UnaryFunction::kAbs,
-                                          UnaryFunction::kSquare, UnaryFunction::kSign,
-                                          UnaryFunction::kClip};
+  constexpr UnaryFunction kFunctions[] = {
+      UnaryFunction::kIdentity, UnaryFunction::kRelu, UnaryFunction::kNeg, UnaryFunction::kAbs,
+      UnaryFunction::kSquare,   UnaryFunction::kSign, UnaryFunction::kClip};
   constexpr DType kDTypes[] = {DType::kInt8, DType::kInt16, DType::kInt32, DType::kInt64};
   const DType dtype = kDTypes[bench.Uniform(0, 3)];
   const Extents e = RandomExtents(bench, c);
@@ -145,50 +160,73 @@ TEST_P(Seeds, UnaryOfIntegers) {
 
 double BinaryReal(BinaryFunction f, double a, double b) {
   switch (f) {
-    case BinaryFunction::kAdd: return a + b;
-    case BinaryFunction::kSub: return a - b;
-    case BinaryFunction::kMul: return a * b;
-    case BinaryFunction::kDiv: return a / b;
-    case BinaryFunction::kPow: return std::pow(a, b);
-    case BinaryFunction::kMax: return std::max(a, b);
-    case BinaryFunction::kMin: return std::min(a, b);
-    case BinaryFunction::kPRelu: return a < 0 ? a * b : a;
-    case BinaryFunction::kEqual: return a == b;
-    case BinaryFunction::kLess: return a < b;
-    case BinaryFunction::kLessOrEqual: return a <= b;
-    case BinaryFunction::kGreater: return a > b;
-    case BinaryFunction::kGreaterOrEqual: return a >= b;
-    case BinaryFunction::kMod: return std::fmod(a, b);
-    case BinaryFunction::kSubReversed: return b - a;
-    case BinaryFunction::kDivReversed: return b / a;
-    case BinaryFunction::kPowReversed: return std::pow(b, a);
-    default: return 0;
+    case BinaryFunction::kAdd:
+      return a + b;
+    case BinaryFunction::kSub:
+      return a - b;
+    case BinaryFunction::kMul:
+      return a * b;
+    case BinaryFunction::kDiv:
+      return a / b;
+    case BinaryFunction::kPow:
+      return std::pow(a, b);
+    case BinaryFunction::kMax:
+      return std::max(a, b);
+    case BinaryFunction::kMin:
+      return std::min(a, b);
+    case BinaryFunction::kPRelu:
+      return a < 0 ? a * b : a;
+    case BinaryFunction::kEqual:
+      return a == b;
+    case BinaryFunction::kLess:
+      return a < b;
+    case BinaryFunction::kLessOrEqual:
+      return a <= b;
+    case BinaryFunction::kGreater:
+      return a > b;
+    case BinaryFunction::kGreaterOrEqual:
+      return a >= b;
+    case BinaryFunction::kMod:
+      return std::fmod(a, b);
+    case BinaryFunction::kSubReversed:
+      return b - a;
+    case BinaryFunction::kDivReversed:
+      return b / a;
+    case BinaryFunction::kPowReversed:
+      return std::pow(b, a);
+    default:
+      return 0;
   }
 }
 
 int64_t BinaryInt(BinaryFunction f, int64_t a, int64_t b) {
   switch (f) {
-    case BinaryFunction::kDiv: return b == 0 ? 0 : a / b;
-    case BinaryFunction::kDivReversed: return a == 0 ? 0 : b / a;
-    case BinaryFunction::kAnd: return a & b;
-    case BinaryFunction::kOr: return a | b;
-    case BinaryFunction::kXor: return a ^ b;
-    case BinaryFunction::kMod: return b == 0 ? a : ((a % b) + b) % b;
+    case BinaryFunction::kDiv:
+      return b == 0 ? 0 : a / b;
+    case BinaryFunction::kDivReversed:
+      return a == 0 ? 0 : b / a;
+    case BinaryFunction::kAnd:
+      return a & b;
+    case BinaryFunction::kOr:
+      return a | b;
+    case BinaryFunction::kXor:
+      return a ^ b;
+    case BinaryFunction::kMod:
+      return b == 0 ? a : ((a % b) + b) % b;
     case BinaryFunction::kPow: {
       int64_t power = 1;
       for (int64_t i = 0; i < b; ++i) power *= a;
       return b < 0 ? static_cast<int64_t>(std::pow(a, b)) : power;
     }
-    default: return static_cast<int64_t>(BinaryReal(f, static_cast<double>(a), static_cast<double>(b)));
+    default:
+      return static_cast<int64_t>(BinaryReal(f, static_cast<double>(a), static_cast<double>(b)));
   }
 }
 
 bool IsComparison(BinaryFunction f) {
   return f >= BinaryFunction::kEqual && f <= BinaryFunction::kGreaterOrEqual;
 }
-bool IsLogical(BinaryFunction f) {
-  return f >= BinaryFunction::kAnd && f <= BinaryFunction::kXor;
-}
+bool IsLogical(BinaryFunction f) { return f >= BinaryFunction::kAnd && f <= BinaryFunction::kXor; }
 bool IsPower(BinaryFunction f) {
   return f == BinaryFunction::kPow || f == BinaryFunction::kPowReversed;
 }
@@ -209,8 +247,8 @@ TEST_P(Seeds, BinaryOfReals) {
     c.in0 = bench.PlaceFilled(dtype, e, RandomLayout(bench, true), positive ? 0.3 : -3, 3);
     c.in1 = bench.PlaceFilled(dtype, e, RandomLayout(bench, true), positive ? 0.3 : -3, 3);
     if (bench.Uniform(0, 3) == 0) c.in1 = c.in0;
-    c.out = bench.Place(IsComparison(function) ? DType::kBool : dtype, e,
-                        RandomLayout(bench, false));
+    c.out =
+        bench.Place(IsComparison(function) ? DType::kBool : dtype, e, RandomLayout(bench, false));
     ASSERT_TRUE(bench.Run(c).ok());
     ForEachIndex(e, [&](int64_t i, int64_t j, int64_t k, int64_t l) {
       const double a = bench.Get(c.in0, i, j, k, l), b = bench.Get(c.in1, i, j, k, l);
@@ -224,7 +262,7 @@ TEST_P(Seeds, BinaryOfReals) {
 }
 
 TEST_P(Seeds, BinaryOfIntegersAndBool) {
-  constexpr DType kDTypes[] = {DType::kInt8, DType::kUInt8, DType::kInt16, DType::kInt32,
+  constexpr DType kDTypes[] = {DType::kInt8,  DType::kUInt8,  DType::kInt16, DType::kInt32,
                                DType::kInt64, DType::kUInt32, DType::kBool};
   const DType dtype = kDTypes[bench.Uniform(0, 6)];
   const Extents e = RandomExtents(bench, c);
@@ -239,8 +277,8 @@ TEST_P(Seeds, BinaryOfIntegersAndBool) {
     c.in0 = bench.PlaceFilled(dtype, e, RandomLayout(bench, true), low, high);
     c.in1 = bench.PlaceFilled(dtype, e, RandomLayout(bench, true), IsPower(function) ? 0 : low,
                               IsPower(function) ? 3 : high);
-    c.out = bench.Place(IsComparison(function) ? DType::kBool : dtype, e,
-                        RandomLayout(bench, false));
+    c.out =
+        bench.Place(IsComparison(function) ? DType::kBool : dtype, e, RandomLayout(bench, false));
     ASSERT_TRUE(bench.Run(c).ok());
     ForEachIndex(e, [&](int64_t i, int64_t j, int64_t k, int64_t l) {
       const int64_t a = bench.GetInt(c.in0, i, j, k, l), b = bench.GetInt(c.in1, i, j, k, l);
@@ -253,63 +291,14 @@ TEST_P(Seeds, BinaryOfIntegersAndBool) {
   }
 }
 
-TEST_P(Seeds, Cast) {
-  const auto from = static_cast<DType>(bench.Uniform(1, kDTypeCount - 1));
-  const auto to = static_cast<DType>(bench.Uniform(1, kDTypeCount - 1));
-  const Extents e = RandomExtents(bench, c);
-  c.opcode = Opcode::kCast;
-  const double low = IsSigned(from) && IsSigned(to) ? -100 : 0;
-  c.in0 = bench.PlaceFilled(from, e, RandomLayout(bench, true), from == DType::kBool ? 0 : low,
-                            from == DType::kBool ? 1 : 100);
-  c.out = bench.Place(to, e, RandomLayout(bench, false));
-  ASSERT_TRUE(bench.Run(c).ok());
-  ForEachIndex(e, [&](int64_t i, int64_t j, int64_t k, int64_t l) {
-    std::byte expected[8] = {};
-    const double x = bench.Get(c.in0, i, j, k, l);
-    StoreValue(to, to == DType::kBool ? x != 0 : IsFloat(to) ? x : std::trunc(x), expected);
-    ASSERT_EQ(bench.Get(c.out, i, j, k, l), AsDouble(to, expected)) << x;
-  });
-}
-
-TEST_P(Seeds, RequantizeQuantizeDequantize) {
-  constexpr DType kNarrow[] = {DType::kInt8, DType::kUInt8, DType::kInt16, DType::kUInt16};
-  const DType narrow = kNarrow[bench.Uniform(0, 3)];
-  const Extents e = RandomExtents(bench, c);
-  const auto zero_point = static_cast<int32_t>(bench.Uniform(IsSigned(narrow) ? -100 : 0, 100));
-  c.params.vector.zero_point = zero_point;
-  const double range = std::ldexp(1, static_cast<int>(8 * DTypeBytes(narrow)));
-  const double low = IsSigned(narrow) ? -range / 2 : 0, high = low + range - 1;
-  c.in1 = bench.PlaceFilled(DType::kFloat32, e, RandomLayout(bench, true), 0.01, 0.5);
-  for (Opcode opcode : {Opcode::kRequantize, Opcode::kQuantize, Opcode::kDequantize}) {
-    c.opcode = opcode;
-    const DType in = opcode == Opcode::kRequantize ? DType::kInt32
-                     : opcode == Opcode::kQuantize ? DType::kFloat32 : narrow;
-    const double in_low = in == narrow ? low : -range, in_high = in == narrow ? high : range;
-    c.in0 = bench.PlaceFilled(in, e, RandomLayout(bench, true), in_low, in_high);
-    c.out = bench.Place(opcode == Opcode::kDequantize ? DType::kFloat32 : narrow, e,
-                        RandomLayout(bench, false));
-    ASSERT_TRUE(bench.Run(c).ok());
-    ForEachIndex(e, [&](int64_t i, int64_t j, int64_t k, int64_t l) {
-      const auto scale = static_cast<float>(bench.Get(c.in1, i, j, k, l));
-      const auto x = static_cast<float>(bench.Get(c.in0, i, j, k, l));
-      float y = x * scale;
-      if (opcode == Opcode::kQuantize) y = x / scale;
-      if (opcode == Opcode::kDequantize) y = (x - static_cast<float>(zero_point)) * scale;
-      const double expected = opcode == Opcode::kDequantize
-                                  ? y : std::clamp(std::nearbyint(double{y}) + zero_point, low, high);
-      ASSERT_EQ(bench.Get(c.out, i, j, k, l), expected) << x << " " << scale;
-    });
-  }
-}
-
 INSTANTIATE_TEST_SUITE_P(Random, Seeds, ::testing::Range<uint64_t>(0, 120));
 
 // Where functions of reals leave the ordinary range.
 TEST(UnitsElementwise, SpecialValues) {
   constexpr float kInf = std::numeric_limits<float>::infinity();
   constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
-  const float inputs[] = {0.0f, -0.0f, kInf, -kInf, kNan, 1e30f, -1e30f, 100.0f, -100.0f, 88.5f,
-                          -87.0f, 1e-30f, -1e-30f, 50000.0f, 3e-39f, 12345678.0f};
+  const float inputs[] = {0.0f,    -0.0f, kInf,   -kInf,  kNan,    1e30f,    -1e30f, 100.0f,
+                          -100.0f, 88.5f, -87.0f, 1e-30f, -1e-30f, 50000.0f, 3e-39f, 12345678.0f};
   for (int f = 0; f <= static_cast<int>(UnaryFunction::kSilu); ++f) {
     const auto function = static_cast<UnaryFunction>(f);
     if (function == UnaryFunction::kNot || function == UnaryFunction::kGeluTanh) continue;
@@ -331,7 +320,7 @@ TEST(UnitsElementwise, SpecialValues) {
       const double x = inputs[i];
       double y = Unary(function, 0.5, 0.75, x);
       if (std::isnan(x)) y = kNan;
-      if (std::isinf(x) && function == UnaryFunction::kSilu) continue;       // 0 or NaN
+      if (std::isinf(x) && function == UnaryFunction::kSilu) continue;  // 0 or NaN
       if (x < 0 && std::isinf(x) && function == UnaryFunction::kGelu) continue;
       if (x < 0 && std::isinf(x) && function == UnaryFunction::kHardSwish) continue;
       if (function == UnaryFunction::kSoftplus && x > 80) y = x;

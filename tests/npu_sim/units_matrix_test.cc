@@ -107,11 +107,14 @@ class MatrixCase {
 
   static double Activate(const MatrixParams& p, double x) {
     switch (p.activation) {
-      case Activation::kRelu: return std::max(0.0, x);
+      case Activation::kRelu:
+        return std::max(0.0, x);
       case Activation::kClip:
         return std::min<double>(p.activation_beta, std::max<double>(p.activation_alpha, x));
-      case Activation::kLeakyRelu: return x < 0 ? x * p.activation_alpha : x;
-      default: return x;
+      case Activation::kLeakyRelu:
+        return x < 0 ? x * p.activation_alpha : x;
+      default:
+        return x;
     }
   }
 
@@ -121,14 +124,17 @@ class MatrixCase {
     const double bias = c.in2.present() ? bench.Get(c.in2, 0, 0, k) : 0;
     const double out = bench.Get(c.out, i, j, k);
     if (dtypes.is_float() && IsFloat(dtypes.out)) {
-      const double eps = dtypes.out == DType::kFloat32 ? 1e-6 : dtypes.out == DType::kFloat16 ? 1e-3 : 8e-3;
+      const double eps = dtypes.out == DType::kFloat32   ? 1e-6
+                         : dtypes.out == DType::kFloat16 ? 1e-3
+                                                         : 8e-3;
       const double x = Activate(p, acc + bias);
       ASSERT_NEAR(out, x, eps * (std::abs(acc) + std::abs(bias)) + 1e-7);
       return;
     }
     if (dtypes.is_float()) {
       float x = static_cast<float>(Activate(p, static_cast<float>(acc) + static_cast<float>(bias)));
-      if (p.activation == Activation::kLeakyRelu) x = Leaky(static_cast<float>(acc) + static_cast<float>(bias));
+      if (p.activation == Activation::kLeakyRelu)
+        x = Leaky(static_cast<float>(acc) + static_cast<float>(bias));
       CheckNarrow(out, x * p.out_scale);
       return;
     }
@@ -139,7 +145,8 @@ class MatrixCase {
     }
     const float scaled = static_cast<float>(total) * p.out_scale;
     const float x = p.activation == Activation::kLeakyRelu
-                        ? Leaky(scaled) : static_cast<float>(Activate(p, scaled));
+                        ? Leaky(scaled)
+                        : static_cast<float>(Activate(p, scaled));
     if (IsFloat(dtypes.out)) {
       ASSERT_EQ(out, x);
     } else {
@@ -151,8 +158,9 @@ class MatrixCase {
     const bool is_signed = IsSigned(dtypes.out);
     const double range = std::ldexp(1.0, static_cast<int>(8 * DTypeBytes(dtypes.out)));
     const double low = is_signed ? -range / 2 : 0, high = low + range - 1;
-    ASSERT_EQ(out, std::clamp(std::nearbyint(static_cast<double>(x)) +
-                                  c.params.matrix.out_zero_point, low, high));
+    ASSERT_EQ(out,
+              std::clamp(std::nearbyint(static_cast<double>(x)) + c.params.matrix.out_zero_point,
+                         low, high));
   }
 
   UnitsBench bench;
@@ -199,7 +207,8 @@ Window RandomWindow(UnitsBench& bench, int64_t max_input, bool may_upsample) {
     stride = static_cast<int16_t>(bench.Uniform(1, 3));
     dilation = static_cast<int16_t>(bench.Uniform(0, 2) == 0 ? bench.Uniform(2, 3) : 1);
     pad = static_cast<int16_t>(point ? 0 : bench.Uniform(-1, 3));
-    upsample = static_cast<int16_t>(may_upsample && bench.Uniform(0, 3) == 0 ? bench.Uniform(2, 3) : 1);
+    upsample =
+        static_cast<int16_t>(may_upsample && bench.Uniform(0, 3) == 0 ? bench.Uniform(2, 3) : 1);
     input = static_cast<int32_t>(bench.Uniform(1, max_input));
   };
   axis(w.kernel_height, w.stride_height, w.dilation_height, w.pad_top, w.upsample_height,
@@ -220,8 +229,8 @@ int64_t SampleUnder(int64_t o, int64_t k, int64_t stride, int64_t dilation, int6
 int64_t RandomOutputs(UnitsBench& bench, int64_t kernel, int64_t stride, int64_t dilation,
                       int64_t pad, int64_t upsample, int64_t input) {
   if (bench.Uniform(0, 3) == 0) return bench.Uniform(1, 9);  // windows beside the input too
-  const int64_t span = (input - 1) * upsample + 1 + std::max<int64_t>(0, 2 * pad) -
-                       (kernel - 1) * dilation;
+  const int64_t span =
+      (input - 1) * upsample + 1 + std::max<int64_t>(0, 2 * pad) - (kernel - 1) * dilation;
   return std::max<int64_t>(1, (span - 1) / stride + 1);
 }
 

@@ -9,11 +9,12 @@ constexpr DType kBySize[] = {DType::kUInt8, DType::kFloat16, DType::kInt32, DTyp
 class Move : public ::testing::TestWithParam<uint64_t> {
  protected:
   Move() : bench(GetParam()) {
-    trace = std::make_unique<::testing::ScopedTrace>(
-        __FILE__, __LINE__, ::testing::Message() << "seed " << GetParam());
+    trace = std::make_unique<::testing::ScopedTrace>(__FILE__, __LINE__,
+                                                     ::testing::Message() << "seed " << GetParam());
     dtype = kBySize[bench.Uniform(0, 3)];
     const bool large = GetParam() % 20 == 0;
-    for (auto& extent : e) extent = bench.Uniform(0, 3) == 0 ? 1 : bench.Uniform(1, large ? 45 : 11);
+    for (auto& extent : e)
+      extent = bench.Uniform(0, 3) == 0 ? 1 : bench.Uniform(1, large ? 45 : 11);
     SetExtents();
   }
   void SetExtents() {

@@ -10,8 +10,8 @@ class Seeds : public ::testing::TestWithParam<uint64_t> {
  protected:
   Seeds() : bench(GetParam()) {
     c.params.vector = {};
-    trace = std::make_unique<::testing::ScopedTrace>(
-        __FILE__, __LINE__, ::testing::Message() << "seed " << GetParam());
+    trace = std::make_unique<::testing::ScopedTrace>(__FILE__, __LINE__,
+                                                     ::testing::Message() << "seed " << GetParam());
     const bool large = GetParam() % 20 == 0;
     for (size_t i = 0; i < 4; ++i) {
       e[i] = bench.Uniform(0, 4) == 0 ? 1 : bench.Uniform(1, large ? 40 : 9);
@@ -33,18 +33,24 @@ class Seeds : public ::testing::TestWithParam<uint64_t> {
 
 double Reduce(ReduceFunction f, double sum, double x) {
   switch (f) {
-    case ReduceFunction::kSum: return sum + x;
-    case ReduceFunction::kMax: return std::max(sum, x);
-    case ReduceFunction::kMin: return std::min(sum, x);
-    case ReduceFunction::kProd: return sum * x;
-    case ReduceFunction::kSumSquares: return sum + x * x;
-    default: return sum + std::abs(x);
+    case ReduceFunction::kSum:
+      return sum + x;
+    case ReduceFunction::kMax:
+      return std::max(sum, x);
+    case ReduceFunction::kMin:
+      return std::min(sum, x);
+    case ReduceFunction::kProd:
+      return sum * x;
+    case ReduceFunction::kSumSquares:
+      return sum + x * x;
+    default:
+      return sum + std::abs(x);
   }
 }
 
 TEST_P(Seeds, Reduce) {
   constexpr DType kDTypes[] = {DType::kFloat32, DType::kFloat32, DType::kFloat16, DType::kBFloat16,
-                               DType::kFloat64, DType::kInt8, DType::kInt32, DType::kInt64};
+                               DType::kFloat64, DType::kInt8,    DType::kInt32,   DType::kInt64};
   const DType dtype = kDTypes[bench.Uniform(0, 7)];
   const bool narrow = dtype == DType::kFloat16 || dtype == DType::kBFloat16;
   const double epsilon = dtype == DType::kFloat64 ? 1e-12 : narrow ? 1e-2 : 1e-6;
@@ -62,7 +68,8 @@ TEST_P(Seeds, Reduce) {
     c.params.vector.alpha = 0.25f;
     c.flags = static_cast<uint16_t>((bench.Coin() ? kFlagAccumulate : 0) |
                                     (bench.Coin() && IsFloat(dtype) ? kFlagFinish : 0));
-    c.in0 = bench.PlaceFilled(dtype, e, RandomLayout(), is_product ? 0.9 : -3, is_product ? 1.1 : 3);
+    c.in0 =
+        bench.PlaceFilled(dtype, e, RandomLayout(), is_product ? 0.9 : -3, is_product ? 1.1 : 3);
     if (is_product && !IsFloat(dtype)) bench.Fill(c.in0, e, 1, 1);
     c.out = bench.PlaceFilled(dtype, e, out, 1, 2);
     Extents kept = e;
@@ -84,15 +91,19 @@ TEST_P(Seeds, Reduce) {
       ForEachIndex(count, [&](int64_t a, int64_t b, int64_t d, int64_t g) {
         const double x = bench.Get(c.in0, low[0] + a, low[1] + b, low[2] + d, low[3] + g);
         magnitude += x * x + std::abs(x);
-        const bool identity_zero = function != ReduceFunction::kMax &&
-                                   function != ReduceFunction::kMin && !is_product;
-        if (first) sum = identity_zero ? Reduce(function, 0, x) : x;
-        else sum = Reduce(function, sum, x);
+        const bool identity_zero =
+            function != ReduceFunction::kMax && function != ReduceFunction::kMin && !is_product;
+        if (first)
+          sum = identity_zero ? Reduce(function, 0, x) : x;
+        else
+          sum = Reduce(function, sum, x);
         first = false;
       });
       if (c.flags & kFlagFinish) sum *= 0.25;
       ASSERT_NEAR(bench.Get(c.out, i, j, k, l), sum,
-                  epsilon * (is_product ? std::max(1.0, sum) : narrow ? std::max(1.0, std::abs(sum)) : magnitude))
+                  epsilon * (is_product ? std::max(1.0, sum)
+                             : narrow   ? std::max(1.0, std::abs(sum))
+                                        : magnitude))
           << "function " << f;
     });
   }
@@ -116,7 +127,9 @@ TEST_P(Seeds, IntegerMeansTruncate) {
 }
 
 TEST_P(Seeds, ArgMaxAndArgMin) {
-  const DType dtype = bench.Coin() ? DType::kFloat32 : bench.Coin() ? DType::kInt8 : DType::kFloat16;
+  const DType dtype = bench.Coin()   ? DType::kFloat32
+                      : bench.Coin() ? DType::kInt8
+                                     : DType::kFloat16;
   c.opcode = Opcode::kReduce;
   const bool max = bench.Coin(), last = bench.Coin();
   c.params.vector.function =
@@ -187,7 +200,9 @@ TEST_P(Seeds, Pool) {
   w.pad_left = static_cast<int16_t>(bench.Uniform(-1, w.kernel_width - 1));
   w.input_height = static_cast<int32_t>(bench.Uniform(1, 14));
   w.input_width = static_cast<int32_t>(bench.Uniform(1, 14));
-  auto outputs = [](int64_t input, int64_t pad, int64_t stride) { return (input + pad) / stride + 1; };
+  auto outputs = [](int64_t input, int64_t pad, int64_t stride) {
+    return (input + pad) / stride + 1;
+  };
   e = {outputs(w.input_height, w.pad_top, w.stride_height),
        outputs(w.input_width, w.pad_left, w.stride_width), bench.Uniform(1, 70), 1};
   SetExtents();
@@ -199,8 +214,12 @@ TEST_P(Seeds, Pool) {
   UnitsBench::Layout in = RandomLayout();
   in.broadcast[3] = true;
   c.in0 = bench.PlaceFilled(dtype, {w.input_height, w.input_width, e[2], 1}, in,
-                            dtype == DType::kInt8 ? -128 : IsFloat(dtype) ? -5 : 0,
-                            dtype == DType::kInt8 ? 127 : IsFloat(dtype) ? 5 : 255);
+                            dtype == DType::kInt8 ? -128
+                            : IsFloat(dtype)      ? -5
+                                                  : 0,
+                            dtype == DType::kInt8 ? 127
+                            : IsFloat(dtype)      ? 5
+                                                  : 255);
   for (int f = 0; f < 3; ++f) {
     const auto function = static_cast<PoolFunction>(f);
     c.params.vector.function = static_cast<uint8_t>(f);
@@ -230,12 +249,14 @@ TEST_P(Seeds, Pool) {
         return;
       }
       const float scale = function == PoolFunction::kAverageAll ? c.params.vector.alpha
-                          : count > 0 ? 1.0f / static_cast<float>(count) : 0.0f;
+                          : count > 0                           ? 1.0f / static_cast<float>(count)
+                                                                : 0.0f;
       if (IsFloat(dtype)) {
         ASSERT_NEAR(got, sum * scale, dtype == DType::kFloat32 ? 1e-5 : 1e-2);
       } else {
-        ASSERT_EQ(got, std::clamp<double>(std::nearbyint(static_cast<float>(sum) * scale) + zero_point,
-                                  dtype == DType::kInt8 ? -128 : 0, dtype == DType::kInt8 ? 127 : 255));
+        ASSERT_EQ(got, std::clamp<double>(
+                           std::nearbyint(static_cast<float>(sum) * scale) + zero_point,
+                           dtype == DType::kInt8 ? -128 : 0, dtype == DType::kInt8 ? 127 : 255));
       }
     });
   }
@@ -253,8 +274,8 @@ TEST(UnitsReduce, LongFloatSumsKeepTheirDigits) {
   c.extent[3] = 200000;
   const UnitsBench::Layout dense{MemorySpace::kScratchpad, true};
   c.in0 = bench.PlaceFilled(DType::kFloat32, e, dense, 0.5, 1.5);
-  c.out = bench.Place(DType::kFloat32, {1, 1, 1, 1}, {MemorySpace::kScratchpad, true,
-                                                      {true, true, true, true}});
+  c.out = bench.Place(DType::kFloat32, {1, 1, 1, 1},
+                      {MemorySpace::kScratchpad, true, {true, true, true, true}});
   ASSERT_TRUE(bench.Run(c).ok());
   double sum = 0;
   for (int64_t i = 0; i < e[3]; ++i) sum += bench.Get(c.in0, 0, 0, 0, i);
