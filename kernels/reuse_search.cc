@@ -58,6 +58,7 @@ class Searcher {
   TileShape OnChain(const TileShape& tile, size_t step) const {
     TileShape joined = tile;
     for (size_t loop : search_.chain) joined[loop] = chain_[step][loop];
+    if (search_.complete) search_.complete(joined);
     return joined;
   }
 
@@ -106,6 +107,7 @@ absl::StatusOr<TileShape> SearchTile(const ReuseSearch& search) {
   if (best) return *std::move(best);
   TileShape smallest;
   for (const LoopDim& loop : search.space) smallest.push_back(std::min(loop.granule, loop.extent));
+  if (search.complete) search.complete(smallest);
   const TileCost least = search.cost(smallest);
   return ResourceExhausted(
       "the smallest tile needs {} bytes of scratchpad and {} of accumulators, {} and {} are "

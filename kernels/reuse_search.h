@@ -18,6 +18,7 @@ struct ReuseSearch {
   std::vector<size_t> chain;  // positions in `space`, in the order in which they shrink
   std::vector<size_t> free;
   std::function<bool(const TileShape&)> is_useful;  // asked of the free loops; null: yes
+  std::function<void(TileShape&)> complete;  // sets loops that follow from the others; null: none
   std::function<TileCost(const TileShape&)> cost;
   std::function<int64_t(const TileShape&)> objective;
   int64_t scratchpad_budget_bytes = 0;

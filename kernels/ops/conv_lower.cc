@@ -5,6 +5,7 @@
 #include "kernels/ops/convolution.h"
 #include "kernels/ops/image_view.h"
 #include "kernels/ops/matrix_stage.h"
+#include "kernels/ops/rolling_loader.h"
 #include "kernels/tail.h"
 
 namespace berth {
@@ -30,6 +31,7 @@ class ConvEmitter {
         builder_(builder),
         dtype_(call.input(0).dtype),
         missing_(3 - conv_.axes.size()),
+        images_(node_.inputs[0], kH - missing_, RollsDown(conv_, tile_), builder),
         weights_outer_(WeightsOuter(call, conv_, tile_)) {}
 
   absl::Status Run() {
@@ -72,7 +74,8 @@ class ConvEmitter {
     ForEachTile(conv_.batch, tile_[kConvBatch], [&](IndexRange batch) {
       tile.batch = batch;
       each(0, tile.space[0], [&] {
-        each(1, tile.space[1], [&] { each(2, tile.space[2], [&] { body(); }); });
+        // Rows innermost: neighbours share some.
+        each(2, tile.space[2], [&] { each(1, tile.space[1], [&] { body(); }); });
       });
     });
   }
@@ -92,7 +95,7 @@ class ConvEmitter {
                               {SamplesAlong(tile, 0), SamplesAlong(tile, 1), SamplesAlong(tile, 2)},
                               Channels(tile.group, in, conv_.group_inputs())},
                              missing_);
-    return WithMissingAxes(builder_.LoadHeld(node_.inputs[0], box, "input"), kD, missing_);
+    return WithMissingAxes(images_.Load(box), kD, missing_);
   }
 
   TileView LoadWeights(const ConvTile& tile, IndexRange in) {
@@ -122,37 +125,54 @@ class ConvEmitter {
     return tiles;
   }
 
-  // One accumulator for each command that writes outputs.
-  struct Part3 {
-    int64_t image = 0;         // inside the tile's batch
-    int64_t depth = 0;         // output row of depth inside the tile
+  // What one command writes.
+  struct OutputBlock {
+    int64_t image = 0;     // inside the tile's batch
+    int64_t depth = 0;     // output row of depth inside the tile
     AxisPhase phase[3];
-    int64_t group = 0;         // inside the tile's groups; the multiplier's step when depthwise
+    int64_t group = 0;     // inside the tile's groups; the multiplier's step when depthwise
+    IndexRange channels;   // of the group inside the tile; of the tile's groups when depthwise
     TileView accumulator;
   };
 
-  std::vector<Part3> PartsOf(const ConvTile& tile) {
-    std::vector<AxisPhase> rows = PhasesOf(conv_.axis3(1), conv_.transposed, tile.space[1]);
-    std::vector<AxisPhase> columns = PhasesOf(conv_.axis3(2), conv_.transposed, tile.space[2]);
-    const int64_t splits = conv_.depthwise() ? conv_.group_outputs() : tile.group.count;
+  // The phases of the rows in blocks that one command computes.
+  std::vector<AxisPhase> RowBlocks(const ConvTile& tile) const {
+    std::vector<AxisPhase> blocks;
+    for (const AxisPhase& rows : PhasesOf(conv_.axis3(1), conv_.transposed, tile.space[1])) {
+      ForEachTile(rows.out_count, tile_[kConvCommandRows], [&](IndexRange range) {
+        AxisPhase block = rows;
+        block.out_first += range.begin * rows.out_step;
+        block.out_count = range.count;
+        block.first_sample += range.begin * rows.stride;
+        blocks.push_back(block);
+      });
+    }
+    return blocks;
+  }
+
+  std::vector<OutputBlock> BlocksOf(const ConvTile& tile) {
+    const std::vector<AxisPhase> row_blocks = RowBlocks(tile);
+    const std::vector<AxisPhase> columns =
+        PhasesOf(conv_.axis3(2), conv_.transposed, tile.space[2]);
+    const int64_t groups = conv_.depthwise() ? conv_.group_outputs() : tile.group.count;
     const int64_t channels = conv_.depthwise() ? tile.group.count : tile.out.count;
-    std::vector<Part3> parts;
+    std::vector<OutputBlock> blocks;
     for (int64_t image = 0; image < tile.batch.count; ++image) {
       for (int64_t depth = 0; depth < tile.space[0].count; ++depth) {
         const AxisPhase plane = PhasesOf(conv_.axis3(0), conv_.transposed,
                                          {tile.space[0].begin + depth, 1})[0];
-        for (const AxisPhase& row : rows) {
+        for (const AxisPhase& rows : row_blocks) {
           for (const AxisPhase& column : columns) {
-            for (int64_t split = 0; split < splits; ++split) {
-              parts.push_back({image, depth, {plane, row, column}, split,
-                               builder_.NewAccumulator(
-                                   DType::kFloat32, {row.out_count, column.out_count, channels})});
+            for (int64_t group = 0; group < groups; ++group) {
+              ForEachTile(channels, tile_[kConvCommandChannels], [&](IndexRange range) {
+                blocks.push_back({image, depth, {plane, rows, column}, group, range, {}});
+              });
             }
           }
         }
       }
     }
-    return parts;
+    return blocks;
   }
 
   void EmitTile(const ConvTile& tile) {
@@ -161,7 +181,7 @@ class ConvEmitter {
                               {tile.space[0], tile.space[1], tile.space[2]},
                               Channels(tile.group, tile.out, conv_.group_outputs())},
                              missing_);
-    const std::vector<Part3> parts = PartsOf(tile);
+    std::vector<OutputBlock> blocks = BlocksOf(tile);
     const TileView out = builder_.OutputTile(node_.outputs[0], dtype_, box, "output");
     const TileView output = WithMissingAxes(out, kD, missing_);
     const std::vector<IndexRange> inputs = InputTiles();
@@ -172,19 +192,26 @@ class ConvEmitter {
       const TileView bias =
           is_last ? stage_.LoadBias(Channels(tile.group, tile.out, conv_.group_outputs()))
                   : TileView{};
-      for (const Part3& part : parts) {
-        EmitPart(tile, part, inputs[i].count, image, weights, bias, output, i == 0, is_last);
+      for (OutputBlock& block : blocks) {
+        if (i == 0) block.accumulator = NewAccumulator(block);
+        EmitBlock(tile, block, inputs[i].count, image, weights, bias, output, i == 0, is_last);
       }
     }
     stage_.Finish(box, out);
   }
 
+  TileView NewAccumulator(const OutputBlock& block) {
+    return builder_.NewAccumulator(
+        DType::kFloat32,
+        {block.phase[1].out_count, block.phase[2].out_count, block.channels.count});
+  }
+
   // All planes of the kernel that meet a plane of the input; at least one command, which may read
   // zeros only.
-  void EmitPart(const ConvTile& tile, const Part3& part, int64_t in_count, const TileView& image,
-                const TileView& weights, const TileView& bias, const TileView& output,
-                bool is_first, bool is_last) {
-    const AxisPhase& plane = part.phase[0];
+  void EmitBlock(const ConvTile& tile, const OutputBlock& block, int64_t in_count,
+                 const TileView& image, const TileView& weights, const TileView& bias,
+                 const TileView& output, bool is_first, bool is_last) {
+    const AxisPhase& plane = block.phase[0];
     const IndexRange planes = SamplesAlong(tile, 0);
     std::vector<std::pair<int64_t, int64_t>> meetings;  // kernel plane, input plane of the tile
     for (int64_t t = 0; t < plane.taps; ++t) {
@@ -198,18 +225,18 @@ class ConvEmitter {
       Command command;
       command.opcode = conv_.depthwise() ? Opcode::kDepthwise : Opcode::kConv;
       command.params.matrix = {};
-      TileView samples = Part(Part(image, kN, {part.image, 1}), kD, {meetings[i].second, 1});
+      TileView samples = Part(Part(image, kN, {block.image, 1}), kD, {meetings[i].second, 1});
       TileView taps = Part(weights, kKernelD, {meetings[i].first, 1});
       Window& window = command.params.matrix.window;
-      SetAxis(tile, part, 1, is_void, samples, taps, window.kernel_height, window.stride_height,
+      SetAxis(tile, block, 1, is_void, samples, taps, window.kernel_height, window.stride_height,
               window.dilation_height, window.pad_top, window.input_height);
-      SetAxis(tile, part, 2, is_void, samples, taps, window.kernel_width, window.stride_width,
+      SetAxis(tile, block, 2, is_void, samples, taps, window.kernel_width, window.stride_width,
               window.dilation_width, window.pad_left, window.input_width);
-      SetChannels(tile, part, in_count, samples, taps, command);
+      SetChannels(block, in_count, samples, taps, command);
       if (!is_first || i > 0) command.flags |= kFlagAccumulate;
-      command.acc = TileBuilder::Operand4(part.accumulator, {0, 1, 2, -1});
+      command.acc = TileBuilder::Operand4(block.accumulator, {0, 1, 2, -1});
       if (is_last && i + 1 == meetings.size()) {
-        stage_.WriteOut(OutputPart(tile, part, output), {kH, kW, kC}, BiasPart(tile, part, bias),
+        stage_.WriteOut(BlockOutput(block, output), {kH, kW, kC}, BlockBias(block, bias),
                         command);
       }
       builder_.Emit(command);
@@ -217,11 +244,11 @@ class ConvEmitter {
   }
 
   // The window along one axis; moves `samples` to the first sample and `taps` to the first tap.
-  void SetAxis(const ConvTile& tile, const Part3& part, int axis, bool is_void, TileView& samples,
-               TileView& taps, int16_t& kernel, int16_t& stride, int16_t& dilation, int16_t& pad,
-               int32_t& input) {
+  void SetAxis(const ConvTile& tile, const OutputBlock& block, int axis, bool is_void,
+               TileView& samples, TileView& taps, int16_t& kernel, int16_t& stride,
+               int16_t& dilation, int16_t& pad, int32_t& input) {
     const size_t i = static_cast<size_t>(axis);
-    const AxisPhase& phase = part.phase[i];
+    const AxisPhase& phase = block.phase[i];
     const IndexRange loaded = SamplesAlong(tile, axis);
     const int64_t first = std::max(phase.first_sample, loaded.begin);
     int64_t padding = first - phase.first_sample;
@@ -244,47 +271,51 @@ class ConvEmitter {
   }
 
   // Extents and operands; the accumulator has the outputs' extents.
-  void SetChannels(const ConvTile& tile, const Part3& part, int64_t in_count,
-                   const TileView& samples, const TileView& taps, Command& command) {
-    const Extents& extent = part.accumulator.extent;
+  void SetChannels(const OutputBlock& block, int64_t in_count, const TileView& samples,
+                   const TileView& taps, Command& command) {
+    const Extents& extent = block.accumulator.extent;
     for (size_t i = 0; i < 3; ++i) command.extent[i] = static_cast<int32_t>(extent[i]);
     if (conv_.depthwise()) {
-      command.in0 = TileBuilder::Operand4(samples, {kH, kW, kC, -1});
-      // The multiplier's step `part.group` of every channel.
+      command.in0 = TileBuilder::Operand4(Part(samples, kC, block.channels), {kH, kW, kC, -1});
+      // The multiplier's step `block.group` of every channel.
       const TileView column =
           conv_.transposed
-              ? Part(taps, kWeightOut, {part.group, 1})
-              : Stepped(taps, kWeightOut, part.group, conv_.group_outputs(), tile.group.count);
+              ? Part(Part(taps, kWeightOut, {block.group, 1}), kWeightIn, block.channels)
+              : BlockChannels(block, taps, kWeightOut);
       const int channel_axis = conv_.transposed ? int{kWeightIn} : int{kWeightOut};
       command.in1 = TileBuilder::Operand4(column, {kKernelH, kKernelW, channel_axis, -1});
       return;
     }
     command.extent[3] = static_cast<int32_t>(in_count);
-    const int64_t in_first = part.group * conv_.group_inputs();
-    const int64_t out_first = part.group * conv_.group_outputs();
+    const int64_t in_first = block.group * conv_.group_inputs();
     command.in0 = TileBuilder::Operand4(Part(samples, kC, {in_first, in_count}), {kH, kW, -1, kC});
-    const TileView block = conv_.transposed ? Part(taps, kWeightIn, {in_first, in_count})
-                                            : Part(taps, kWeightOut, {out_first, tile.out.count});
-    command.in1 = TileBuilder::Operand4(block, {kKernelH, kKernelW, kWeightOut, kWeightIn});
+    const TileView column =
+        conv_.transposed
+            ? Part(Part(taps, kWeightIn, {in_first, in_count}), kWeightOut, block.channels)
+            : BlockChannels(block, taps, kWeightOut);
+    command.in1 = TileBuilder::Operand4(column, {kKernelH, kKernelW, kWeightOut, kWeightIn});
   }
 
-  // The output channels that a part writes, along `axis` of a view over the tile's channels.
-  TileView ChannelPart(const ConvTile& tile, const Part3& part, TileView view, size_t axis) const {
+  // The output channels that a block writes, along `axis` of a view over the tile's channels.
+  TileView BlockChannels(const OutputBlock& block, TileView view, size_t axis) const {
     if (conv_.depthwise()) {
-      return Stepped(std::move(view), axis, part.group, conv_.group_outputs(), tile.group.count);
+      const int64_t step = conv_.group_outputs();
+      return Stepped(std::move(view), axis, block.group + block.channels.begin * step, step,
+                     block.channels.count);
     }
-    return Part(std::move(view), axis, {part.group * conv_.group_outputs(), tile.out.count});
+    const int64_t first = block.group * conv_.group_outputs() + block.channels.begin;
+    return Part(std::move(view), axis, {first, block.channels.count});
   }
-  TileView BiasPart(const ConvTile& tile, const Part3& part, const TileView& bias) const {
-    return bias.rank() == 0 ? bias : ChannelPart(tile, part, bias, 0);
+  TileView BlockBias(const OutputBlock& block, const TileView& bias) const {
+    return bias.rank() == 0 ? bias : BlockChannels(block, bias, 0);
   }
-  TileView OutputPart(const ConvTile& tile, const Part3& part, TileView output) const {
-    output = Part(Part(std::move(output), kN, {part.image, 1}), kD, {part.depth, 1});
+  TileView BlockOutput(const OutputBlock& block, TileView output) const {
+    output = Part(Part(std::move(output), kN, {block.image, 1}), kD, {block.depth, 1});
     for (size_t i = 1; i < 3; ++i) {
-      const AxisPhase& phase = part.phase[i];
+      const AxisPhase& phase = block.phase[i];
       output = Stepped(std::move(output), kD + i, phase.out_first, phase.out_step, phase.out_count);
     }
-    return ChannelPart(tile, part, std::move(output), kC);
+    return BlockChannels(block, std::move(output), kC);
   }
 
   const Node& node_;
@@ -294,6 +325,7 @@ class ConvEmitter {
   TileBuilder& builder_;
   const DType dtype_;
   const size_t missing_;  // of three spatial axes
+  RollingLoader images_;
   const bool weights_outer_;
   bool backwards_ = false;
 };

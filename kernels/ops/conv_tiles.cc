@@ -5,6 +5,7 @@
 #include "base/checked_math.h"
 #include "kernels/ops/convolution.h"
 #include "kernels/ops/moved_bytes.h"
+#include "kernels/ops/rolling_loader.h"
 #include "kernels/reuse_search.h"
 #include "kernels/tail.h"
 
@@ -62,10 +63,25 @@ Extents OutputBoxExtent(const ConvProblem& p, const TileShape& t) {
   return extent;
 }
 
+// Output rows or columns of one phase of a tile.
+int64_t PhaseExtent(const ConvProblem& p, const TileShape& t, int axis) {
+  const int64_t extent = t[kConvDepth + static_cast<size_t>(axis)];
+  return p.conv.transposed ? CeilDiv(extent, p.conv.axis3(axis).stride) : extent;
+}
+// Output channels that commands may split.
+int64_t SplitChannels(const ConvProblem& p, const TileShape& t) {
+  return p.conv.depthwise() ? t[kConvGroup] : t[kConvOut];
+}
+bool SumsOverTiles(const ConvProblem& p, const TileShape& t) {
+  return t[kConvIn] < p.conv.group_inputs();
+}
+
 // Commands that write different parts of one tile, each with its accumulator.
 int64_t CommandsPerTile(const ConvProblem& p, const TileShape& t) {
   int64_t commands = t[kConvBatch] * t[kConvDepth] *
-                     (p.conv.depthwise() ? p.conv.group_outputs() : t[kConvGroup]);
+                     (p.conv.depthwise() ? p.conv.group_outputs() : t[kConvGroup]) *
+                     CeilDiv(SplitChannels(p, t), t[kConvCommandChannels]) *
+                     CeilDiv(PhaseExtent(p, t, 1), t[kConvCommandRows]);
   for (int axis = 1; axis < 3; ++axis) {
     if (p.conv.transposed) {
       commands *= std::min(p.conv.axis3(axis).stride, t[kConvDepth + static_cast<size_t>(axis)]);
@@ -74,12 +90,40 @@ int64_t CommandsPerTile(const ConvProblem& p, const TileShape& t) {
   return commands;
 }
 
+int64_t AccumulatorBytes(const ConvProblem& p, const TileShape& t) {
+  if (SumsOverTiles(p, t)) {
+    return OutputPixels(t) * p.OutputChannels(t) * 4 +
+           CommandsPerTile(p, t) * kAccumulatorPadBytes;
+  }
+  return AlignUp(t[kConvCommandRows] * PhaseExtent(p, t, 2) * t[kConvCommandChannels] * 4, 64);
+}
+
+// The largest commands whose sums fit.
+void SetCommands(const ConvProblem& p, int64_t accumulator_budget_bytes, TileShape& t) {
+  const int64_t rows = PhaseExtent(p, t, 1), channels = SplitChannels(p, t);
+  t[kConvCommandRows] = rows;
+  t[kConvCommandChannels] = channels;
+  if (SumsOverTiles(p, t)) return;
+  const int64_t granule = std::min<int64_t>(channels, 16);
+  const int64_t row_words = PhaseExtent(p, t, 2);
+  const int64_t budget_words = accumulator_budget_bytes / 64 * 16;
+  for (int64_t blocks = 1; row_words * t[kConvCommandChannels] > budget_words; ++blocks) {
+    t[kConvCommandChannels] = AlignUp(CeilDiv(channels, blocks), granule);
+    if (t[kConvCommandChannels] == granule) break;
+  }
+  const int64_t fitting =
+      std::max<int64_t>(1, budget_words / (row_words * t[kConvCommandChannels]));
+  t[kConvCommandRows] = CeilDiv(rows, CeilDiv(rows, std::min(rows, fitting)));
+}
+
 TileCost CostOf(const ConvProblem& p, const TileShape& t) {
+  const int64_t input = InputTileBytes(p, t);
+  // While rows are copied from the tile before, the outputs do not exist yet.
+  const int64_t moving = std::max(OutputTileBytes(p, t), RollsDown(p.conv, t) ? input : 0);
   TileCost cost;
-  cost.scratchpad_bytes = InputTileBytes(p, t) + WeightTileBytes(p, t) + OutputTileBytes(p, t) +
-                          BiasBytes(p, t) + TailBytes(p.call, OutputBoxExtent(p, t));
-  cost.accumulator_bytes =
-      OutputPixels(t) * p.OutputChannels(t) * 4 + CommandsPerTile(p, t) * kAccumulatorPadBytes;
+  cost.scratchpad_bytes = input + moving + WeightTileBytes(p, t) + BiasBytes(p, t) +
+                          TailBytes(p.call, OutputBoxExtent(p, t));
+  cost.accumulator_bytes = AccumulatorBytes(p, t);
   return cost;
 }
 
@@ -95,8 +139,10 @@ ConvTraffic TrafficOf(const ConvProblem& p, const TileShape& t) {
   int64_t image_tiles = TileCount(conv.batch, t[kConvBatch]);
   for (int i = 0; i < 3; ++i) {
     const int64_t extent = t[kConvDepth + static_cast<size_t>(i)];
-    samples *= SamplesOfAllTiles(conv.axis3(i), conv.transposed, extent);
-    image_tiles *= TileCount(conv.axis3(i).output, extent);
+    const AxisWindow axis = conv.axis3(i);
+    samples *= i == 1 && RollsDown(p.conv, t) ? axis.input
+                                         : SamplesOfAllTiles(axis, conv.transposed, extent);
+    image_tiles *= TileCount(axis.output, extent);
   }
   const int64_t group_tiles = TileCount(conv.groups, t[kConvGroup]);
   const int64_t out_tiles = TileCount(conv.group_outputs(), t[kConvOut]);
@@ -118,6 +164,15 @@ ConvTraffic TrafficOf(const ConvProblem& p, const TileShape& t) {
   return traffic;
 }
 
+// What the commands of one tile lose by being short.
+int64_t ShortTileBytes(const ConvProblem& p, const TileShape& t) {
+  if (p.conv.depthwise()) return 0;
+  const int64_t folds =
+      CeilDiv(p.taps * t[kConvIn], 16) * CeilDiv(t[kConvCommandChannels], 16);
+  return CommandsPerTile(p, t) *
+         ShortCommandBytes(t[kConvCommandRows] * PhaseExtent(p, t, 2), folds, p.element_bytes);
+}
+
 int64_t Objective(const ConvProblem& p, const TileShape& t) {
   const ConvTraffic traffic = TrafficOf(p, t);
   const int64_t output = MovedBytes(
@@ -126,7 +181,7 @@ int64_t Objective(const ConvProblem& p, const TileShape& t) {
   // Nothing runs beside the first load and the last store.
   const int64_t exposed = InputTileBytes(p, t) + WeightTileBytes(p, t) + OutputTileBytes(p, t);
   return std::min(traffic.weights_outer_bytes, traffic.image_outer_bytes) + output + exposed +
-         traffic.tiles * kTileOverheadBytes;
+         traffic.tiles * (kTileOverheadBytes + ShortTileBytes(p, t));
 }
 
 // Output channels in whole columns of usual arrays; input channels so that the smallest tile fits
@@ -152,12 +207,23 @@ IterationSpace ConvolutionSpace(const OpCall& call) {
           {"width", conv.axis3(2).output, 1, 5},
           {"groups", conv.groups, 1, 3},
           {"output channels", conv.group_outputs(), OutGranule(conv), 4},
-          {"input channels", conv.group_inputs(), InGranule(conv, p.taps), 6}};
+          {"input channels", conv.group_inputs(), InGranule(conv, p.taps), 6},
+          {"rows of a command", conv.axis3(1).output, 1, -1},
+          {"channels of a command", conv.depthwise() ? conv.groups : conv.group_outputs(), 1, -1}};
+}
+
+bool RollsDown(const Convolution& conv, const TileShape& tile) {
+  return tile[kConvIn] == conv.group_inputs() &&
+         RowsRoll(conv.axis3(1), tile[kConvHeight], conv.axis3(2), tile[kConvWidth]);
 }
 
 TileShape NormalizedConvolutionTile(const Convolution& conv, TileShape tile) {
-  if (tile[kConvOut] < conv.group_outputs() || tile[kConvIn] < conv.group_inputs()) {
-    tile[kConvGroup] = 1;
+  const bool is_partial = tile[kConvIn] < conv.group_inputs();
+  if (tile[kConvOut] < conv.group_outputs() || is_partial) tile[kConvGroup] = 1;
+  const int64_t channels = conv.depthwise() ? tile[kConvGroup] : tile[kConvOut];
+  for (auto [loop, extent] : {std::pair{kConvCommandRows, tile[kConvHeight]},
+                              std::pair{kConvCommandChannels, channels}}) {
+    tile[loop] = is_partial ? extent : std::min(tile[loop], extent);
   }
   return tile;
 }
@@ -180,7 +246,10 @@ absl::StatusOr<TileShape> ChooseConvolutionTile(const OpCall& call,
   search.space = ConvolutionSpace(call);
   search.chain = {kConvBatch, kConvDepth, kConvHeight, kConvWidth};
   search.free = {kConvGroup, kConvOut, kConvIn};
-  search.is_useful = [&](const TileShape& t) { return NormalizedConvolutionTile(p.conv, t) == t; };
+  search.is_useful = [&](const TileShape& t) {
+    return NormalizedConvolutionTile(p.conv, t)[kConvGroup] == t[kConvGroup];
+  };
+  search.complete = [&](TileShape& t) { SetCommands(p, accumulator_budget_bytes, t); };
   search.cost = [&](const TileShape& t) { return CostOf(p, t); };
   search.objective = [&](const TileShape& t) { return Objective(p, t); };
   search.scratchpad_budget_bytes = scratchpad_budget_bytes;

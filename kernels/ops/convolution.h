@@ -33,9 +33,19 @@ absl::StatusOr<Convolution> ResolveConvTranspose(const OpCall& call);
 Convolution ResolveConvolution(const OpCall& call);
 std::vector<TensorType> ConvolutionType(const OpCall& call, const Convolution& conv);
 
-// Loops of the iteration space, in this order. Channels are counted inside one group.
-enum ConvLoop : size_t { kConvBatch, kConvDepth, kConvHeight, kConvWidth, kConvGroup, kConvOut,
-                         kConvIn };
+// Loops of the iteration space, in this order. Channels are counted inside one group. The last two
+// say what one command computes of a tile: its rows and its channels.
+enum ConvLoop : size_t {
+  kConvBatch,
+  kConvDepth,
+  kConvHeight,
+  kConvWidth,
+  kConvGroup,
+  kConvOut,
+  kConvIn,
+  kConvCommandRows,
+  kConvCommandChannels,
+};
 IterationSpace ConvolutionSpace(const OpCall& call);
 TileCost ConvolutionCost(const OpCall& call, const TileShape& tile);
 absl::StatusOr<TileShape> ChooseConvolutionTile(const OpCall& call,
@@ -43,8 +53,11 @@ absl::StatusOr<TileShape> ChooseConvolutionTile(const OpCall& call,
                                                 int64_t accumulator_budget_bytes);
 absl::Status LowerConvolution(const OpCall& call, const TileShape& tile, TileBuilder& builder);
 
-// A tile that holds a part of a group holds nothing of others.
+// A tile that holds a part of a group holds nothing of others; a tile that sums over several tiles
+// of input channels keeps all its sums, so that nothing is gained by smaller commands.
 TileShape NormalizedConvolutionTile(const Convolution& conv, TileShape tile);
+// Whether a tile takes the rows that it shares with the one above it from there.
+bool RollsDown(const Convolution& conv, const TileShape& tile);
 // Weights stay while the tiles move over the image, or the image stays while they move over output
 // channels: whichever moves fewer bytes.
 bool WeightsOuter(const OpCall& call, const Convolution& conv, const TileShape& tile);

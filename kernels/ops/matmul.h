@@ -22,11 +22,12 @@ struct MatrixProduct {
 
 absl::StatusOr<MatrixProduct> ResolveMatMul(const OpCall& call);
 
-// Loops: the batch's axes, then rows, columns, inner.
+// Loops: the batch's axes, then rows, columns, inner, and the rows (of the batch together) that one
+// command computes.
 struct MatMulLoops {
-  size_t rows, columns, inner;
+  size_t rows, columns, inner, command_rows;
   explicit MatMulLoops(const MatrixProduct& p)
-      : rows(p.batch_rank()), columns(p.batch_rank() + 1), inner(p.batch_rank() + 2) {}
+      : rows(p.batch_rank()), columns(rows + 1), inner(rows + 2), command_rows(rows + 3) {}
 };
 IterationSpace MatMulSpace(const OpCall& call);
 TileCost MatMulCost(const OpCall& call, const TileShape& tile);

@@ -239,6 +239,21 @@ class MatMulEmitter {
     return tiles;
   }
 
+  // Parts of at most so many rows of the whole batch.
+  std::vector<MatrixPart> InBlocks(const std::vector<MatrixPart>& parts, int64_t most_rows) const {
+    std::vector<MatrixPart> blocks;
+    for (const MatrixPart& part : parts) {
+      const int64_t batch = part.out.extent[0], rows = part.out.extent[1];
+      ForEachTile(batch, std::clamp<int64_t>(most_rows / rows, 1, batch), [&](IndexRange images) {
+        ForEachTile(rows, std::min(rows, most_rows), [&](IndexRange range) {
+          blocks.push_back({Part(Part(part.a, 0, images), 1, range), Part(part.b, 0, images),
+                            Part(Part(part.out, 0, images), 1, range)});
+        });
+      });
+    }
+    return blocks;
+  }
+
   void EmitMatrix(const MatMulTile& tile, const TileView& out) {
     const std::vector<IndexRange> inner = InnerTiles();
     const TileView bias = stage_.LoadBias(tile.columns);
@@ -246,30 +261,33 @@ class MatMulEmitter {
     for (size_t k = 0; k < inner.size(); ++k) {
       const TileView a = LoadOperand(0, tile, tile.rows, inner[k]);
       const TileView b = LoadOperand(1, tile, inner[k], tile.columns);
-      const std::vector<MatrixPart> parts = PartsOf(a, b, out);
-      if (k > 0 && parts.size() != accumulators.size()) {
-        return builder_.Fail(Internal("a product's tiles differ in form"));
-      }
+      const std::vector<MatrixPart> parts = InBlocks(PartsOf(a, b, out), tile_[loops_.command_rows]);
+      accumulators.resize(parts.size());
       for (size_t i = 0; i < parts.size(); ++i) {
-        const MatrixPart& part = parts[i];
         if (k == 0) {
-          accumulators.push_back(builder_.NewAccumulator(DType::kFloat32, part.out.extent));
+          accumulators[i] = builder_.NewAccumulator(DType::kFloat32, parts[i].out.extent);
         }
-        Command command;
-        command.opcode = Opcode::kGemm;
-        command.params.matrix = {};
-        for (size_t d = 0; d < 3; ++d) {
-          command.extent[d] = static_cast<int32_t>(part.out.extent[d]);
-        }
-        command.extent[3] = static_cast<int32_t>(part.a.extent[2]);
-        command.in0 = TileBuilder::Operand4(part.a, {0, 1, -1, 2});
-        command.in1 = TileBuilder::Operand4(part.b, {0, -1, 1, 2});
-        command.acc = TileBuilder::Operand4(accumulators[i], {0, 1, 2, -1});
-        if (k > 0) command.flags |= kFlagAccumulate;
-        if (k + 1 == inner.size()) stage_.WriteOut(part.out, {0, 1, 2}, bias, command);
-        builder_.Emit(command);
+        EmitPart(parts[i], accumulators[i], bias, k == 0, k + 1 == inner.size());
       }
     }
+  }
+
+  void EmitPart(const MatrixPart& part, const TileView& accumulator, const TileView& bias,
+                bool is_first, bool is_last) {
+    if (accumulator.extent != part.out.extent) {
+      return builder_.Fail(Internal("a product's tiles differ in form"));
+    }
+    Command command;
+    command.opcode = Opcode::kGemm;
+    command.params.matrix = {};
+    for (size_t d = 0; d < 3; ++d) command.extent[d] = static_cast<int32_t>(part.out.extent[d]);
+    command.extent[3] = static_cast<int32_t>(part.a.extent[2]);
+    command.in0 = TileBuilder::Operand4(part.a, {0, 1, -1, 2});
+    command.in1 = TileBuilder::Operand4(part.b, {0, -1, 1, 2});
+    command.acc = TileBuilder::Operand4(accumulator, {0, 1, 2, -1});
+    if (!is_first) command.flags |= kFlagAccumulate;
+    if (is_last) stage_.WriteOut(part.out, {0, 1, 2}, bias, command);
+    builder_.Emit(command);
   }
 
   // Row by row: the products over [columns, inner], then their sums.

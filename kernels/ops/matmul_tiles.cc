@@ -50,6 +50,19 @@ Extents OutputBoxExtent(const MatMulProblem& p, const TileShape& t) {
   return extent;
 }
 
+bool SumsOverTiles(const MatMulProblem& p, const TileShape& t) {
+  return t[p.loops.inner] < p.product.inner;
+}
+
+// A tile that sums over several tiles of the inner axis keeps all its sums, in at most one
+// accumulator for each matrix of the batch; otherwise those of one command.
+int64_t AccumulatorBytes(const MatMulProblem& p, const TileShape& t) {
+  if (SumsOverTiles(p, t)) {
+    return OutputElements(p, t) * 4 + BatchTile(t, p.product.batch) * kAccumulatorPadBytes;
+  }
+  return AlignUp(t[p.loops.command_rows] * t[p.loops.columns] * 4, 64);
+}
+
 TileCost CostOf(const MatMulProblem& p, const TileShape& t) {
   TileCost cost;
   cost.scratchpad_bytes = ATileBytes(p, t) + BTileBytes(p, t) +
@@ -61,14 +74,19 @@ TileCost CostOf(const MatMulProblem& p, const TileShape& t) {
                              AlignUp(t[p.loops.columns] * widened, 64);
   }
   if (IsMatrixDType(p.call.output().dtype)) {
-    // At most one accumulator, with its alignment, for each matrix of the batch.
-    cost.accumulator_bytes =
-        OutputElements(p, t) * 4 + BatchTile(t, p.product.batch) * kAccumulatorPadBytes;
+    cost.accumulator_bytes = AccumulatorBytes(p, t);
   } else {  // the products of one row, before they are summed
     cost.scratchpad_bytes +=
         AlignUp(t[p.loops.columns] * t[p.loops.inner] * p.element_bytes, 64);
   }
   return cost;
+}
+
+// The largest commands whose sums fit.
+void SetCommandRows(const MatMulProblem& p, int64_t accumulator_budget_bytes, TileShape& t) {
+  const int64_t rows = BatchTile(t, p.product.batch) * t[p.loops.rows];
+  const int64_t fitting = accumulator_budget_bytes / 4 / std::max<int64_t>(1, t[p.loops.columns]);
+  t[p.loops.command_rows] = SumsOverTiles(p, t) ? rows : std::clamp<int64_t>(fitting, 1, rows);
 }
 
 struct MatMulTraffic {
@@ -98,6 +116,16 @@ MatMulTraffic TrafficOf(const MatMulProblem& p, const TileShape& t) {
   return traffic;
 }
 
+// What the commands of one tile lose by being short.
+int64_t ShortTileBytes(const MatMulProblem& p, const TileShape& t) {
+  const int64_t folds = CeilDiv(t[p.loops.inner], 16) * CeilDiv(t[p.loops.columns], 16);
+  const int64_t batch = BatchTile(t, p.product.batch);
+  const int64_t matrices = p.product.shares_b() ? 1 : batch;
+  const int64_t rows = p.product.shares_b() ? batch * t[p.loops.rows] : t[p.loops.rows];
+  return matrices * ShortCommandBytes(std::min(rows, t[p.loops.command_rows]), folds,
+                                      p.element_bytes);
+}
+
 int64_t Objective(const MatMulProblem& p, const TileShape& t) {
   const MatMulTraffic traffic = TrafficOf(p, t);
   const bool whole_rows = t[p.loops.columns] == p.product.columns;
@@ -106,7 +134,7 @@ int64_t Objective(const MatMulProblem& p, const TileShape& t) {
   const int64_t exposed =
       ATileBytes(p, t) + BTileBytes(p, t) + OutputElements(p, t) * p.element_bytes;
   return std::min(traffic.columns_outer_bytes, traffic.rows_outer_bytes) + output + exposed +
-         traffic.tiles * kTileOverheadBytes;
+         traffic.tiles * (kTileOverheadBytes + ShortTileBytes(p, t));
 }
 
 }  // namespace
@@ -119,6 +147,8 @@ IterationSpace MatMulSpace(const OpCall& call) {
   const auto granule = [](int64_t extent) { return extent >= 16 ? int64_t{16} : extent; };
   space.push_back({"columns", p.product.columns, granule(p.product.columns), 2});
   space.push_back({"inner", p.product.inner, granule(p.product.inner), 3});
+  space.push_back({"rows of a command", Shape(p.product.batch).ElementCount() * p.product.rows, 1,
+                   -1});
   return space;
 }
 
@@ -138,6 +168,7 @@ absl::StatusOr<TileShape> ChooseMatMulTile(const OpCall& call, int64_t scratchpa
   search.space = MatMulSpace(call);
   for (size_t i = 0; i <= p.loops.rows; ++i) search.chain.push_back(i);
   search.free = {p.loops.columns, p.loops.inner};
+  search.complete = [&](TileShape& t) { SetCommandRows(p, accumulator_budget_bytes, t); };
   search.cost = [&](const TileShape& t) { return CostOf(p, t); };
   search.objective = [&](const TileShape& t) { return Objective(p, t); };
   search.scratchpad_budget_bytes = scratchpad_budget_bytes;

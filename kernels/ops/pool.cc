@@ -18,6 +18,12 @@ std::vector<TensorType> PooledType(const OpCall& call, const AxisWindows& axes) 
   return {{x.dtype, ActivationShape(call.node->layout, x.shape[0], spatial, channels)}};
 }
 
+// The pool unit computes in float.
+absl::Status CheckNotDouble(DType dtype) {
+  if (dtype != DType::kFloat64) return absl::OkStatus();
+  return Unimplemented("dtype float64 is not supported");
+}
+
 absl::StatusOr<std::vector<TensorType>> InferMaxPool(const OpCall& call) {
   BERTH_RETURN_IF_ERROR(CheckInputCount(call, 1, 1));
   BERTH_RETURN_IF_ERROR(CheckInput(call, 0, DTypeClass::kNumeric));
@@ -28,6 +34,7 @@ absl::StatusOr<std::vector<TensorType>> InferMaxPool(const OpCall& call) {
   if (!IsFloat(dtype) && dtype != DType::kInt8 && dtype != DType::kUInt8) {
     return InvalidArgument("dtype {} is not float, int8 or uint8", DTypeName(dtype));
   }
+  BERTH_RETURN_IF_ERROR(CheckNotDouble(dtype));
   BERTH_ASSIGN_OR_RETURN(const AxisWindows axes, ResolvePoolWindow(call));
   std::vector<TensorType> types = PooledType(call, axes);
   types.resize(call.node->outputs.size());
@@ -37,6 +44,7 @@ absl::StatusOr<std::vector<TensorType>> InferMaxPool(const OpCall& call) {
 absl::StatusOr<std::vector<TensorType>> InferAveragePool(const OpCall& call) {
   BERTH_RETURN_IF_ERROR(CheckInputCount(call, 1, 1));
   BERTH_RETURN_IF_ERROR(CheckInput(call, 0, DTypeClass::kFloat));
+  BERTH_RETURN_IF_ERROR(CheckNotDouble(call.input(0).dtype));
   BERTH_ASSIGN_OR_RETURN(const AxisWindows axes, ResolvePoolWindow(call));
   return PooledType(call, axes);
 }

@@ -9,6 +9,7 @@
 
 #include "base/checked_math.h"
 #include "kernels/ops/image_view.h"
+#include "kernels/ops/rolling_loader.h"
 #include "kernels/tail.h"
 
 namespace berth {
@@ -23,6 +24,10 @@ struct PoolPlan {
   bool is_max = false;
   bool counts_pad = false;
 
+  // A tile takes the rows that it shares with the one above it from there.
+  bool Rolls(const TileShape& tile) const {
+    return RowsRoll(axes[1], tile[kHeight], axes[2], tile[kWidth]);
+  }
   // The pool unit counts the samples of an average itself.
   bool unit_counts() const { return !is_max && !counts_pad && axes[0].kernel == 1; }
 };
@@ -68,21 +73,27 @@ std::vector<Run> RunsOf(const AxisWindow& axis, bool counts_pad, IndexRange outp
 
 class PoolEmitter {
  public:
-  PoolEmitter(const OpCall& call, TileBuilder& builder)
-      : node_(*call.node), plan_(PlanOf(call)), builder_(builder), dtype_(call.output().dtype) {}
+  PoolEmitter(const OpCall& call, const TileShape& tile, TileBuilder& builder)
+      : node_(*call.node),
+        plan_(PlanOf(call)),
+        builder_(builder),
+        dtype_(call.output().dtype),
+        tile_(tile),
+        images_(node_.inputs[0], kH - plan_.missing, plan_.Rolls(tile), builder) {}
 
-  absl::Status Run(const TileShape& t) {
+  absl::Status Run() {
     ImageRange tile;
-    ForEachTile(plan_.batch, t[kBatch], [&](IndexRange batch) {
+    ForEachTile(plan_.batch, tile_[kBatch], [&](IndexRange batch) {
       tile.batch = batch;
-      ForEachTile(plan_.axes[0].output, t[kDepth], [&](IndexRange depth) {
+      ForEachTile(plan_.axes[0].output, tile_[kDepth], [&](IndexRange depth) {
         tile.space[0] = depth;
-        ForEachTile(plan_.axes[1].output, t[kHeight], [&](IndexRange height) {
-          tile.space[1] = height;
-          ForEachTile(plan_.axes[2].output, t[kWidth], [&](IndexRange width) {
+        ForEachTile(plan_.channels, tile_[kChannels], [&](IndexRange channels) {
+          tile.channels = channels;
+          ForEachTile(plan_.axes[2].output, tile_[kWidth], [&](IndexRange width) {
             tile.space[2] = width;
-            ForEachTile(plan_.channels, t[kChannels], [&](IndexRange channels) {
-              tile.channels = channels;
+            // Rows innermost: neighbours share some.
+            ForEachTile(plan_.axes[1].output, tile_[kHeight], [&](IndexRange height) {
+              tile.space[1] = height;
               EmitTile(tile);
             });
           });
@@ -100,8 +111,7 @@ class PoolEmitter {
       input.space[i] = SamplesOf(plan_.axes[i], false, tile.space[i]);
     }
     const TileView image =
-        WithMissingAxes(builder_.Load(node_.inputs[0], ImageBox(input, plan_.missing), "input"),
-                        kD, plan_.missing);
+        WithMissingAxes(images_.Load(ImageBox(input, plan_.missing)), kD, plan_.missing);
     const Box box = ImageBox(tile, plan_.missing);
     const TileView result = builder_.OutputTile(node_.outputs[0], dtype_, box, "output");
     const TileView output = WithMissingAxes(result, kD, plan_.missing);
@@ -196,6 +206,8 @@ class PoolEmitter {
   const PoolPlan plan_;
   TileBuilder& builder_;
   const DType dtype_;
+  const TileShape tile_;
+  RollingLoader images_;
 };
 
 }  // namespace
@@ -223,10 +235,13 @@ TileCost PoolCost(const OpCall& call, const TileShape& tile) {
   const int64_t plane = AlignUp(tile[kHeight] * tile[kWidth] * tile[kChannels] * element_bytes, 64);
   const int64_t outputs = tile[kBatch] * tile[kDepth] * tile[kHeight] * tile[kWidth] *
                           tile[kChannels];
+  const int64_t input = AlignUp(samples * element_bytes, 64);
+  const int64_t results =
+      AlignUp(outputs * element_bytes, 64) + (plan.axes[0].kernel > 1 ? plane : 0);
   TileCost cost;
-  cost.scratchpad_bytes = AlignUp(samples * element_bytes, 64) +
-                          AlignUp(outputs * element_bytes, 64) +
-                          (plan.axes[0].kernel > 1 ? plane : 0) + TailBytes(call, extent);
+  // While rows are copied from the tile before, the outputs do not exist yet.
+  cost.scratchpad_bytes =
+      input + std::max(plan.Rolls(tile) ? input : 0, results) + TailBytes(call, extent);
   return cost;
 }
 
@@ -235,7 +250,7 @@ absl::Status LowerPool(const OpCall& call, const TileShape& tile, TileBuilder& b
   if (call.node->layout != DataLayout::kNhwc) {
     return Internal("a pool reaches the machine with its channels before its space");
   }
-  return PoolEmitter(call, builder).Run(tile);
+  return PoolEmitter(call, tile, builder).Run();
 }
 
 }  // namespace berth
