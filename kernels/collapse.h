@@ -16,8 +16,8 @@ void CollapseViews(absl::Span<TileView> views);
 void PadToCommand(absl::Span<TileView> views);
 
 // The axis to walk by several commands: a stride beyond 32 bits, else the smallest extent while
-// there are more than `loops`; -1 when the views fit one command. Among the latter, axes along which
-// the first view has a stride are preferred.
+// there are more than `loops`; -1 when the views fit one command. Among the latter, axes along
+// which the first view has a stride are preferred.
 int AxisToSplit(absl::Span<const TileView> views, int loops);
 
 // Element `index` along `axis`, the axis dropped.

@@ -7,9 +7,9 @@ namespace {
 
 // Position = the number in ONNX.
 constexpr DType kTypes[] = {
-    DType::kUndefined, DType::kFloat32, DType::kUInt8,      DType::kInt8,      DType::kUInt16,
-    DType::kInt16,     DType::kInt32,   DType::kInt64,      DType::kUndefined, DType::kBool,
-    DType::kFloat16,   DType::kFloat64, DType::kUInt32,     DType::kUInt64,    DType::kUndefined,
+    DType::kUndefined, DType::kFloat32, DType::kUInt8,  DType::kInt8,      DType::kUInt16,
+    DType::kInt16,     DType::kInt32,   DType::kInt64,  DType::kUndefined, DType::kBool,
+    DType::kFloat16,   DType::kFloat64, DType::kUInt32, DType::kUInt64,    DType::kUndefined,
     DType::kUndefined, DType::kBFloat16};
 
 }  // namespace

@@ -55,10 +55,14 @@ bool RunsInPlace(const FusedOp& fused, absl::Span<const TensorType> operands, DT
 
 std::optional<Activation> AsActivation(uint8_t function) {
   switch (static_cast<UnaryFunction>(function)) {
-    case UnaryFunction::kRelu: return Activation::kRelu;
-    case UnaryFunction::kClip: return Activation::kClip;
-    case UnaryFunction::kLeakyRelu: return Activation::kLeakyRelu;
-    default: return std::nullopt;
+    case UnaryFunction::kRelu:
+      return Activation::kRelu;
+    case UnaryFunction::kClip:
+      return Activation::kClip;
+    case UnaryFunction::kLeakyRelu:
+      return Activation::kLeakyRelu;
+    default:
+      return std::nullopt;
   }
 }
 

@@ -62,8 +62,8 @@ TileView TileBuilder::PlacedView(ValueId value, const Box& box) {
   view.offset_bytes = placement.offset_bytes;
   view.stride_bytes = placement.stride_bytes;
   view.extent = box.extent;
-  if (placement.space == MemorySpace::kNone ||
-      view.stride_bytes.size() != box.extent.size() || box.begin.size() != box.extent.size()) {
+  if (placement.space == MemorySpace::kNone || view.stride_bytes.size() != box.extent.size() ||
+      box.begin.size() != box.extent.size()) {
     Fail(Internal("'{}' has no place in memory for a box of rank {}", graph_.at(value).name,
                   box.extent.size()));
     view.stride_bytes.assign(box.extent.size(), 0);
@@ -88,10 +88,18 @@ void TileBuilder::Emit(Command command) {
   // Channels are chosen later; the order of a core's engines is that of CoreEngines.
   const auto channels = static_cast<uint8_t>(config_.dma.channels);
   switch (EngineOf(command.opcode)) {
-    case EngineKind::kDma: command.engine = 0; break;
-    case EngineKind::kMatrix: command.engine = channels; break;
-    case EngineKind::kVector: command.engine = static_cast<uint8_t>(channels + 1); break;
-    case EngineKind::kHost: command.engine = static_cast<uint8_t>(channels + 2); break;
+    case EngineKind::kDma:
+      command.engine = 0;
+      break;
+    case EngineKind::kMatrix:
+      command.engine = channels;
+      break;
+    case EngineKind::kVector:
+      command.engine = static_cast<uint8_t>(channels + 1);
+      break;
+    case EngineKind::kHost:
+      command.engine = static_cast<uint8_t>(channels + 2);
+      break;
   }
   commands_.push_back(command);
 }

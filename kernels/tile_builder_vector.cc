@@ -73,9 +73,7 @@ void TileBuilder::Copy(const TileView& out, const TileView& in) {
   if (!IsSameView(out, in)) Move(Opcode::kCopy, out, in);
 }
 
-void TileBuilder::Cast(const TileView& out, const TileView& in) {
-  Move(Opcode::kCast, out, in);
-}
+void TileBuilder::Cast(const TileView& out, const TileView& in) { Move(Opcode::kCast, out, in); }
 
 void TileBuilder::Reduce(ReduceFunction function, const TileView& out, const TileView& in,
                          bool accumulate, float finish_scale) {
@@ -84,8 +82,7 @@ void TileBuilder::Reduce(ReduceFunction function, const TileView& out, const Til
 }
 
 // As ForEachPiece, but the pieces along a reduced axis continue from one another.
-void TileBuilder::ReducePieces(Command command, Pieces views, bool accumulate,
-                               float finish_scale) {
+void TileBuilder::ReducePieces(Command command, Pieces views, bool accumulate, float finish_scale) {
   if (!status_.ok() || views[0].ElementCount() == 0) return;
   CollapseViews(absl::MakeSpan(views));
   const int axis = AxisToSplit(views, kCommandLoops);
@@ -140,8 +137,7 @@ void TileBuilder::Softmax(const TileView& out, const TileView& in, int axis, boo
   AlongAxis(VectorCommand(Opcode::kSoftmax, is_log ? 1 : 0), out, in, axis);
 }
 
-void TileBuilder::Pick(const TileView& out, const TileView& in, const TileView& indices,
-                       int axis) {
+void TileBuilder::Pick(const TileView& out, const TileView& in, const TileView& indices, int axis) {
   if (out.ElementCount() == 0) return;
   const auto at = static_cast<size_t>(axis);
   Command command = VectorCommand(Opcode::kInterpolate, 0);

@@ -32,13 +32,16 @@ bool VectorSteps::MayOverwrite(int operand) const {
 }
 
 VectorStep UnaryStep(UnaryFunction function, int operand, float alpha, float beta) {
-  return {VectorStep::Form::kUnary, static_cast<uint8_t>(function), alpha, beta,
+  return {VectorStep::Form::kUnary,
+          static_cast<uint8_t>(function),
+          alpha,
+          beta,
           {operand, VectorStep::kNone, VectorStep::kNone}};
 }
 
 VectorStep BinaryStep(BinaryFunction function, int a, int b) {
-  return {VectorStep::Form::kBinary, static_cast<uint8_t>(function), 0, 0,
-          {a, b, VectorStep::kNone}};
+  return {
+      VectorStep::Form::kBinary, static_cast<uint8_t>(function), 0, 0, {a, b, VectorStep::kNone}};
 }
 
 std::optional<float> FloatScalar(const ElementwiseUse& use, int i) {

@@ -29,8 +29,7 @@ absl::StatusOr<std::vector<TensorType>> ArgTypes(const OpCall& call) {
   const Shape& shape = call.input(0).shape;
   BERTH_ASSIGN_OR_RETURN(const ArgParameters parameters, Resolve(call));
   if (shape[parameters.axis] == 0) {
-    return InvalidArgument("axis {} of shape {} has no element", parameters.axis,
-                           shape.ToString());
+    return InvalidArgument("axis {} of shape {} has no element", parameters.axis, shape.ToString());
   }
   return std::vector<TensorType>{{DType::kInt64, parameters.axes.OutputShape(shape)}};
 }
@@ -85,16 +84,14 @@ class ArgLowering {
     }
   }
 
-  void Improve(const TileView& in, int64_t begin, const TileView& best,
-               const TileView& positions) {
+  void Improve(const TileView& in, int64_t begin, const TileView& best, const TileView& positions) {
     const TileView value = builder_.NewTile(dtype(), positions.extent, "value");
     builder_.Reduce(ValueFunction(), value, in);
     const TileView position = builder_.NewTile(DType::kInt64, positions.extent, "position");
     Positions(position, in);
     const TileView offset = builder_.NewTile(DType::kInt64, Extents{1}, "offset");
     builder_.Fill(offset, static_cast<uint64_t>(begin));
-    builder_.Binary(BinaryFunction::kAdd, position, position,
-                    offset.BroadcastTo(position.extent));
+    builder_.Binary(BinaryFunction::kAdd, position, position, offset.BroadcastTo(position.extent));
     const TileView better = builder_.NewTile(DType::kBool, positions.extent, "better");
     builder_.Binary(Comparison(), better, value, best);
     builder_.Select(positions, better, position, positions);
@@ -139,8 +136,8 @@ TileCost ArgCost(const OpCall& call, const TileShape& tile) {
   const Box box = ReducedBox(parameters->axes, {Extents(in.size(), 0), in});
   const DType dtype = call.input(0).dtype;
   TileCost cost;
-  cost.scratchpad_bytes = TileBytes(dtype, in) + TileBytes(DType::kInt64, box.extent) +
-                          TailBytes(call, box.extent);
+  cost.scratchpad_bytes =
+      TileBytes(dtype, in) + TileBytes(DType::kInt64, box.extent) + TailBytes(call, box.extent);
   if (tile[static_cast<size_t>(parameters->axis)] < call.input(0).shape[parameters->axis]) {
     cost.scratchpad_bytes += 2 * TileBytes(dtype, box.extent) +
                              TileBytes(DType::kInt64, box.extent) +

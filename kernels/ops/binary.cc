@@ -160,8 +160,7 @@ absl::Status ExpandPow(const OpCall& call, GraphRewriter& rewrite) {
   if (IsFloat(base) || !IsFloat(exponent)) {
     rewrite.Apply(OpKind::kPow, {inputs[0], cast(inputs[1], base)}, {}, call.node->outputs[0]);
   } else {
-    const ValueId power =
-        rewrite.Apply(OpKind::kPow, {cast(inputs[0], exponent), inputs[1]});
+    const ValueId power = rewrite.Apply(OpKind::kPow, {cast(inputs[0], exponent), inputs[1]});
     cast(power, base, call.node->outputs[0]);
   }
   return rewrite.status();
@@ -229,10 +228,10 @@ OpDef PairOp(OpKind kind, TypeRule infer_types, StepRule vector_steps) {
 
 }  // namespace
 
-#define BERTH_ELEMENTWISE_OP(NAME, MAKE, TYPES)                                    \
-  const OpDef& NAME##Op() {                                                        \
-    static const OpDef def = MAKE(OpKind::k##NAME, TYPES, NAME##Steps);            \
-    return def;                                                                    \
+#define BERTH_ELEMENTWISE_OP(NAME, MAKE, TYPES)                         \
+  const OpDef& NAME##Op() {                                             \
+    static const OpDef def = MAKE(OpKind::k##NAME, TYPES, NAME##Steps); \
+    return def;                                                         \
   }
 BERTH_ELEMENTWISE_OP(Add, PairOp, ArithmeticTypes)
 BERTH_ELEMENTWISE_OP(Sub, PairOp, ArithmeticTypes)

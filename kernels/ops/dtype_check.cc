@@ -5,22 +5,32 @@ namespace {
 
 bool IsIn(DType dtype, DTypeClass dtype_class) {
   switch (dtype_class) {
-    case DTypeClass::kAny: return true;
-    case DTypeClass::kFloat: return IsFloat(dtype);
-    case DTypeClass::kSigned: return IsSigned(dtype);
-    case DTypeClass::kNumeric: return dtype != DType::kBool;
-    case DTypeClass::kBool: return dtype == DType::kBool;
+    case DTypeClass::kAny:
+      return true;
+    case DTypeClass::kFloat:
+      return IsFloat(dtype);
+    case DTypeClass::kSigned:
+      return IsSigned(dtype);
+    case DTypeClass::kNumeric:
+      return dtype != DType::kBool;
+    case DTypeClass::kBool:
+      return dtype == DType::kBool;
   }
   return false;
 }
 
 const char* ClassName(DTypeClass dtype_class) {
   switch (dtype_class) {
-    case DTypeClass::kAny: return "any dtype";
-    case DTypeClass::kFloat: return "a float dtype";
-    case DTypeClass::kSigned: return "a signed dtype";
-    case DTypeClass::kNumeric: return "a numeric dtype";
-    case DTypeClass::kBool: return "bool";
+    case DTypeClass::kAny:
+      return "any dtype";
+    case DTypeClass::kFloat:
+      return "a float dtype";
+    case DTypeClass::kSigned:
+      return "a signed dtype";
+    case DTypeClass::kNumeric:
+      return "a numeric dtype";
+    case DTypeClass::kBool:
+      return "bool";
   }
   return "";
 }

@@ -36,11 +36,10 @@ class ElementwiseTile {
   void Emit(const Box& box) {
     const absl::InlinedVector<TileView, 3> operands = LoadOperands(box);
     const ValueId result = call_.node->outputs[0];
-    const bool in_place =
-        overwritten_ != kNoOperand && !builder_.IsResident(Input(overwritten_));
-    const TileView out =
-        in_place ? operands[static_cast<size_t>(overwritten_)]
-                 : builder_.OutputTile(result, call_.output().dtype, box, "output");
+    const bool in_place = overwritten_ != kNoOperand && !builder_.IsResident(Input(overwritten_));
+    const TileView out = in_place
+                             ? operands[static_cast<size_t>(overwritten_)]
+                             : builder_.OutputTile(result, call_.output().dtype, box, "output");
     EmitSteps(steps_, operands, out, builder_);
     builder_.Store(result, box, EmitTail(*call_.node, 0, box, out, builder_));
   }

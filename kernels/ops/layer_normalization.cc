@@ -37,9 +37,8 @@ absl::StatusOr<std::vector<TensorType>> Types(const OpCall& call) {
   BERTH_ASSIGN_OR_RETURN(const int axis, ResolveAxis(call, -1));
   Shape statistic = call.input(0).shape;
   for (int i = axis; i < statistic.rank(); ++i) statistic[i] = 1;
-  std::vector<TensorType> types = {call.input(0),
-                                   {StashType(call), statistic},
-                                   {StashType(call), statistic}};
+  std::vector<TensorType> types = {
+      call.input(0), {StashType(call), statistic}, {StashType(call), statistic}};
   if (call.node->outputs.empty() || call.node->outputs.size() > 3) {
     return InvalidArgument("{} outputs, the operator makes 1 to 3", call.node->outputs.size());
   }
@@ -47,8 +46,7 @@ absl::StatusOr<std::vector<TensorType>> Types(const OpCall& call) {
   return types;
 }
 
-ValueId CastTo(GraphRewriter& rewrite, ValueId value, DType to,
-               ValueId result = ValueId::kNone) {
+ValueId CastTo(GraphRewriter& rewrite, ValueId value, DType to, ValueId result = ValueId::kNone) {
   if (rewrite.TypeOf(value).dtype == to && result == ValueId::kNone) return value;
   Attributes attributes;
   attributes.Set("to", DTypeToOnnx(to));
@@ -82,8 +80,8 @@ absl::Status Expand(const OpCall& call, GraphRewriter& rewrite) {
   const ValueId shifted =
       rewrite.Apply(OpKind::kAdd, {variance, ScalarOf(rewrite, stash, epsilon)});
   const ValueId deviation = rewrite.Apply(OpKind::kSqrt, {shifted});
-  const ValueId inverse = rewrite.Apply(
-      OpKind::kDiv, {ScalarOf(rewrite, stash, 1), deviation}, {}, output(2));
+  const ValueId inverse =
+      rewrite.Apply(OpKind::kDiv, {ScalarOf(rewrite, stash, 1), deviation}, {}, output(2));
   ValueId normal = CastTo(rewrite, rewrite.Apply(OpKind::kMul, {centred, inverse}), own);
   if (!call.HasInput(2)) {
     rewrite.Apply(OpKind::kMul, {normal, node.inputs[1]}, {}, output(0));

@@ -19,8 +19,7 @@ absl::StatusOr<std::vector<TensorType>> ReduceTypes(const OpCall& call) {
   BERTH_RETURN_IF_ERROR(CheckInputCount(call, 1, 2));
   BERTH_RETURN_IF_ERROR(CheckInput(call, 0, DTypeClass::kNumeric));
   BERTH_ASSIGN_OR_RETURN(const ReducedAxes axes, ResolveReducedAxes(call));
-  return std::vector<TensorType>{
-      {call.input(0).dtype, axes.OutputShape(call.input(0).shape)}};
+  return std::vector<TensorType>{{call.input(0).dtype, axes.OutputShape(call.input(0).shape)}};
 }
 
 bool IsHalf(DType dtype) { return dtype == DType::kFloat16 || dtype == DType::kBFloat16; }
@@ -114,16 +113,15 @@ class ReduceLowering {
   void Accumulate(const Box& kept, const TileView& sum) {
     const ReduceFunction function = FunctionOf(call_.node->kind);
     int64_t done = 0;
-    ForEachTile(ReducedExtents(axes_, extents_), ReducedExtents(axes_, tile_),
-                [&](const Box& reduced) {
-                  const TileView in = LoadTile(CombineBoxes(axes_, kept, reduced));
-                  const bool is_first = done == 0;
-                  done += reduced.ElementCount();
-                  const bool is_last = done == count_;
-                  const float scale =
-                      ScalesAtEnd() && is_last ? 1.0f / static_cast<float>(count_) : 1.0f;
-                  builder_.Reduce(function, sum, in, !is_first, scale);
-                });
+    ForEachTile(
+        ReducedExtents(axes_, extents_), ReducedExtents(axes_, tile_), [&](const Box& reduced) {
+          const TileView in = LoadTile(CombineBoxes(axes_, kept, reduced));
+          const bool is_first = done == 0;
+          done += reduced.ElementCount();
+          const bool is_last = done == count_;
+          const float scale = ScalesAtEnd() && is_last ? 1.0f / static_cast<float>(count_) : 1.0f;
+          builder_.Reduce(function, sum, in, !is_first, scale);
+        });
   }
 
   TileView LoadTile(const Box& box) {
@@ -180,7 +178,8 @@ TileCost ReduceCost(const OpCall& call, const TileShape& tile) {
   TileCost cost;
   cost.scratchpad_bytes = TileBytes(call.input(0).dtype, in) +
                           TileBytes(call.input(0).dtype, box.extent) + TailBytes(call, box.extent);
-  if (call.node->kind == OpKind::kReduceMean) cost.scratchpad_bytes += TileBytes(DType::kInt64, {1});
+  if (call.node->kind == OpKind::kReduceMean)
+    cost.scratchpad_bytes += TileBytes(DType::kInt64, {1});
   if (SumsWide(call, axes, tile)) {
     cost.scratchpad_bytes +=
         TileBytes(DType::kFloat32, in) + TileBytes(DType::kFloat32, box.extent);
@@ -200,10 +199,10 @@ OpDef Define(OpKind kind) {
 
 }  // namespace
 
-#define BERTH_REDUCE_OP(NAME)                              \
-  const OpDef& NAME##Op() {                                \
-    static const OpDef def = Define(OpKind::k##NAME);      \
-    return def;                                            \
+#define BERTH_REDUCE_OP(NAME)                         \
+  const OpDef& NAME##Op() {                           \
+    static const OpDef def = Define(OpKind::k##NAME); \
+    return def;                                       \
   }
 BERTH_REDUCE_OP(ReduceSum)
 BERTH_REDUCE_OP(ReduceMean)

@@ -57,8 +57,7 @@ ReducedAxes OneReducedAxis(int axis, int rank, bool keep_dims) {
 }
 
 absl::StatusOr<int> ResolveAxis(const OpCall& call, int64_t default_axis) {
-  return NormalizeAxis(call.node->attributes.Int("axis", default_axis),
-                       call.input(0).shape.rank());
+  return NormalizeAxis(call.node->attributes.Int("axis", default_axis), call.input(0).shape.rank());
 }
 
 }  // namespace berth

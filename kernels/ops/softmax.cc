@@ -34,10 +34,10 @@ bool Expands(const OpCall& call) {
 absl::Status Expand(const OpCall& call, GraphRewriter& rewrite) {
   BERTH_ASSIGN_OR_RETURN(const int axis, SoftmaxAxis(call));
   const Shape& shape = call.input(0).shape;
-  const ValueId flat = rewrite.Apply(
-      OpKind::kReshape,
-      {call.node->inputs[0],
-       rewrite.Int64s({shape.Product(0, axis), shape.Product(axis, shape.rank())})});
+  const ValueId flat =
+      rewrite.Apply(OpKind::kReshape,
+                    {call.node->inputs[0],
+                     rewrite.Int64s({shape.Product(0, axis), shape.Product(axis, shape.rank())})});
   const ValueId result = rewrite.Apply(call.node->kind, {flat});
   rewrite.Apply(OpKind::kReshape, {result, rewrite.Int64s(shape.extents())}, {},
                 call.node->outputs[0]);

@@ -25,7 +25,8 @@ OpDef PlainOp(OpKind kind) {
 }
 
 absl::StatusOr<VectorSteps> LeakyReluSteps(const ElementwiseUse& use) {
-  return VectorSteps{{UnaryStep(UnaryFunction::kLeakyRelu, 0, use.attributes->Float("alpha", 0.01f))}};
+  return VectorSteps{
+      {UnaryStep(UnaryFunction::kLeakyRelu, 0, use.attributes->Float("alpha", 0.01f))}};
 }
 
 absl::StatusOr<VectorSteps> EluSteps(const ElementwiseUse& use) {
@@ -33,9 +34,9 @@ absl::StatusOr<VectorSteps> EluSteps(const ElementwiseUse& use) {
 }
 
 absl::StatusOr<VectorSteps> HardSigmoidSteps(const ElementwiseUse& use) {
-  return VectorSteps{{UnaryStep(UnaryFunction::kHardSigmoid, 0,
-                                use.attributes->Float("alpha", 0.2f),
-                                use.attributes->Float("beta", 0.5f))}};
+  return VectorSteps{
+      {UnaryStep(UnaryFunction::kHardSigmoid, 0, use.attributes->Float("alpha", 0.2f),
+                 use.attributes->Float("beta", 0.5f))}};
 }
 
 absl::StatusOr<std::vector<TensorType>> GeluTypes(const OpCall& call) {
@@ -53,10 +54,10 @@ absl::StatusOr<VectorSteps> GeluSteps(const ElementwiseUse& use) {
 
 }  // namespace
 
-#define BERTH_UNARY_OP(NAME, ...)                             \
-  const OpDef& NAME##Op() {                                   \
+#define BERTH_UNARY_OP(NAME, ...)                                   \
+  const OpDef& NAME##Op() {                                         \
     static const OpDef def = PlainOp<__VA_ARGS__>(OpKind::k##NAME); \
-    return def;                                               \
+    return def;                                                     \
   }
 BERTH_UNARY_OP(Relu, UnaryFunction::kRelu, DTypeClass::kNumeric)
 BERTH_UNARY_OP(Sigmoid, UnaryFunction::kSigmoid)

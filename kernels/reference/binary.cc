@@ -145,10 +145,8 @@ void MixedPower(const ConstTensorView& a, const ConstTensorView& b, const Shape&
 
 bool IsNan(double value) { return std::isnan(value); }
 template <typename T>
-  requires std::is_integral_v<T>
-bool IsNan(T) {
-  return false;
-}
+requires std::is_integral_v<T>
+bool IsNan(T) { return false; }
 
 }  // namespace
 

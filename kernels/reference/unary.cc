@@ -78,7 +78,7 @@ To Converted(From value) {
     return MapReals(inputs, outputs, [](double x) -> double { return EXPRESSION; }); \
   }
 BERTH_REAL_REFERENCE(Sigmoid, Sigmoid(x))
-BERTH_REAL_REFERENCE(HardSwish, x * std::fmax(0, std::fmin(1, x / 6 + 0.5)))
+BERTH_REAL_REFERENCE(HardSwish, x* std::fmax(0, std::fmin(1, x / 6 + 0.5)))
 BERTH_REAL_REFERENCE(Tanh, std::tanh(x))
 BERTH_REAL_REFERENCE(Exp, std::exp(x))
 BERTH_REAL_REFERENCE(Log, std::log(x))

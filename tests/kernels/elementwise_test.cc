@@ -43,8 +43,8 @@ TEST(Elementwise, UnaryFunctionsMatchTheReference) {
       for (const DType dtype : {DType::kFloat32, DType::kFloat16, DType::kFloat64}) {
         OpCase test(sample.kind, sample.kind == OpKind::kClip ? 6 : 17);
         for (const auto& [name, value] : sample.attributes) test.Attribute(name, value);
-        test.Input(RandomTensor(random, dtype, RandomShape(random, 0, 5, 9), sample.low,
-                                sample.high));
+        test.Input(
+            RandomTensor(random, dtype, RandomShape(random, 0, 5, 9), sample.low, sample.high));
         ASSERT_TRUE(MatchesEverywhere(test, 4 << 10)) << OpName(sample.kind);
       }
     }
@@ -73,7 +73,7 @@ TEST(Elementwise, UnaryOnIntegersAndBool) {
   EXPECT_TRUE(MatchesEverywhere(test, 1 << 10));
 }
 
-const OpKind kArithmetic[] = {OpKind::kAdd, OpKind::kSub, OpKind::kMul, OpKind::kDiv,
+const OpKind kArithmetic[] = {OpKind::kAdd, OpKind::kSub, OpKind::kMul,   OpKind::kDiv,
                               OpKind::kMax, OpKind::kMin, OpKind::kEqual, OpKind::kPow};
 
 // Integers are small, exponents and divisors stay where both sides are defined.
@@ -87,9 +87,8 @@ TEST(Elementwise, BinaryFunctionsBroadcast) {
     SCOPED_TRACE(::testing::Message() << "seed " << seed);
     Random random(seed);
     for (const OpKind kind : kArithmetic) {
-      for (const DType dtype :
-           {DType::kFloat32, DType::kFloat16, DType::kFloat64, DType::kInt32, DType::kInt64,
-            DType::kUInt8, DType::kBFloat16}) {
+      for (const DType dtype : {DType::kFloat32, DType::kFloat16, DType::kFloat64, DType::kInt32,
+                                DType::kInt64, DType::kUInt8, DType::kBFloat16}) {
         const Shape shape = RandomShape(random, 0, 5, 7);
         const Shape a = Chance(random, 0.5) ? shape : RandomBroadcastOf(random, shape);
         const Shape b = Chance(random, 0.5) ? shape : RandomBroadcastOf(random, shape);
@@ -116,8 +115,8 @@ TEST(Elementwise, ScalarConstantsBecomeParameters) {
         scalar_first ? test.Constant(c).Input(x) : test.Input(x).Constant(c);
         HarnessStats stats;
         ASSERT_TRUE(MatchesReference(test, {}, &stats)) << OpName(kind) << scalar;
-        const bool exact = (kind != OpKind::kDiv && kind != OpKind::kPow) ||
-                           (!scalar_first && scalar != 3.0f);
+        const bool exact =
+            (kind != OpKind::kDiv && kind != OpKind::kPow) || (!scalar_first && scalar != 3.0f);
         if (exact) {
           EXPECT_EQ(stats.load_bytes, 9 * 31 * 4) << OpName(kind) << scalar;
         }

@@ -91,8 +91,7 @@ TEST(ReduceTypes, AxesAndKeepDims) {
   EXPECT_EQ(ResultOf(all).shape, (Shape{1, 1, 1}));
 
   OpCase outside(OpKind::kReduceMax, 11);
-  outside.Input(Zeros(DType::kFloat32, Shape{2, 3}))
-      .Attribute("axes", std::vector<int64_t>{2});
+  outside.Input(Zeros(DType::kFloat32, Shape{2, 3})).Attribute("axes", std::vector<int64_t>{2});
   EXPECT_EQ(CodeOf(outside), absl::StatusCode::kInvalidArgument);
 
   OpCase unknown(OpKind::kReduceSum, 13);

@@ -155,7 +155,8 @@ absl::StatusOr<std::vector<Tensor>> RunReference(const OpCase& test) {
     if (auto result = TensorsAgree((*actual)[i], (*expected)[i], options); !result) {
       return result << " (output " << i << ", scratchpad " << options.scratchpad_bytes
                     << (options.strided ? ", strided" : "")
-                    << (options.resident ? ", resident" : "") << ")\n" << test.Describe();
+                    << (options.resident ? ", resident" : "") << ")\n"
+                    << test.Describe();
     }
   }
   return ::testing::AssertionSuccess();

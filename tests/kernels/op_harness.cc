@@ -52,9 +52,9 @@ struct AlignedBytes {
   void Allocate(int64_t size_bytes) {
     storage.assign(static_cast<size_t>(size_bytes + 2 * kAlignmentBytes), kUnwritten);
     const auto address = reinterpret_cast<uintptr_t>(storage.data());
-    data = storage.data() + (AlignUp(static_cast<int64_t>(address % kAlignmentBytes),
-                                     kAlignmentBytes) -
-                             static_cast<int64_t>(address % kAlignmentBytes));
+    data = storage.data() +
+           (AlignUp(static_cast<int64_t>(address % kAlignmentBytes), kAlignmentBytes) -
+            static_cast<int64_t>(address % kAlignmentBytes));
   }
 };
 
@@ -189,9 +189,9 @@ class MachineRun {
     }
     stats_.peak_live_bytes = std::max(stats_.peak_live_bytes, peak[0]);
     if (peak[0] > cost.scratchpad_bytes || peak[1] > AlignUp(cost.accumulator_bytes, 64)) {
-      return Internal("{}: {} bytes of scratchpad and {} of accumulators live, the cost says {}, {}",
-                      OpName(node.kind), peak[0], peak[1], cost.scratchpad_bytes,
-                      cost.accumulator_bytes);
+      return Internal(
+          "{}: {} bytes of scratchpad and {} of accumulators live, the cost says {}, {}",
+          OpName(node.kind), peak[0], peak[1], cost.scratchpad_bytes, cost.accumulator_bytes);
     }
     return absl::OkStatus();
   }
@@ -238,8 +238,8 @@ class MachineRun {
     std::vector<Tensor> outputs;
     for (const ValueId id : graph_.outputs) {
       Tensor tensor(graph_.at(id).type);
-      CopyElements(tensor.shape(), placements_[Index(id)].stride_bytes,
-                   DTypeBytes(tensor.dtype()), Place(Index(id)), tensor.bytes().data(), true);
+      CopyElements(tensor.shape(), placements_[Index(id)].stride_bytes, DTypeBytes(tensor.dtype()),
+                   Place(Index(id)), tensor.bytes().data(), true);
       outputs.push_back(std::move(tensor));
     }
     return outputs;
@@ -298,10 +298,10 @@ class MachineRun {
       const int64_t scratch_bytes = ScratchBytes(command);
       scratch.Allocate(scratch_bytes);
       for (int part = 0; part < PartCount(command); ++part) {
-        BERTH_RETURN_IF_ERROR(where(ExecuteCommand(
-            command, part, memory,
-            absl::Span<std::byte>(scratch.data, static_cast<size_t>(scratch_bytes)),
-            options_.host_functions)));
+        BERTH_RETURN_IF_ERROR(where(
+            ExecuteCommand(command, part, memory,
+                           absl::Span<std::byte>(scratch.data, static_cast<size_t>(scratch_bytes)),
+                           options_.host_functions)));
       }
     }
     return absl::OkStatus();

@@ -5,9 +5,9 @@
 //   EXPECT_TRUE(MatchesReference(test, {.scratchpad_bytes = 32 << 10}));
 //
 // The node is expanded and lowered with the default tile for the given memories; every value stands
-// in a place of its own in DRAM; every virtual buffer gets addresses of its own in scratchpad, which
-// starts filled with NaN patterns, as does DRAM outside of inputs and constants; commands execute in
-// list order. Beside the values this checks that
+// in a place of its own in DRAM; every virtual buffer gets addresses of its own in scratchpad,
+// which starts filled with NaN patterns, as does DRAM outside of inputs and constants; commands
+// execute in list order. Beside the values this checks that
 //   - every command is well formed and stays inside its buffer or value,
 //   - the buffers live at once never take more than the tile's cost says.
 #pragma once
@@ -40,7 +40,7 @@ struct HarnessStats {
   int64_t dma_commands = 0;
   int64_t vector_commands = 0;
   int64_t matrix_commands = 0;
-  int64_t load_bytes = 0;   // from DRAM, as the commands say
+  int64_t load_bytes = 0;  // from DRAM, as the commands say
   int64_t store_bytes = 0;
   int64_t peak_live_bytes = 0;  // of virtual scratchpad buffers
 };
@@ -94,7 +94,8 @@ absl::StatusOr<std::vector<Tensor>> RunReference(const OpCase& test);
 
 ::testing::AssertionResult MatchesReference(OpCase& test, const HarnessOptions& options = {},
                                             HarnessStats* stats = nullptr);
-// The same with a large scratchpad, with 32 KiB, strided and resident (`small_bytes` of scratchpad).
+// The same with a large scratchpad, with 32 KiB, strided and resident (`small_bytes` of
+// scratchpad).
 ::testing::AssertionResult MatchesEverywhere(OpCase& test, int64_t small_bytes = 32 << 10);
 
 ::testing::AssertionResult TensorsAgree(const Tensor& actual, const Tensor& expected,

@@ -39,8 +39,7 @@ Tensor RandomTensor(Random& random, DType dtype, const Shape& shape, double low,
       } else if constexpr (std::is_integral_v<T>) {
         const double limit_low = static_cast<double>(std::numeric_limits<T>::lowest());
         const double limit_high = static_cast<double>(std::numeric_limits<T>::max());
-        value = static_cast<T>(
-            std::clamp(std::round(uniform(random)), limit_low, limit_high));
+        value = static_cast<T>(std::clamp(std::round(uniform(random)), limit_low, limit_high));
       } else if constexpr (sizeof(T) == 2) {
         value = T(static_cast<float>(uniform(random)));
       } else {

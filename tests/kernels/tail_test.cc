@@ -1,6 +1,7 @@
 // Fused tails: any elementwise op at the end of another, on the machine against the reference.
-#include "kernels/onnx_dtype.h"
 #include "kernels/tail.h"
+
+#include "kernels/onnx_dtype.h"
 #include "tests/kernels/op_harness.h"
 
 namespace berth::testing {
@@ -22,17 +23,33 @@ void FuseRandom(Random& random, OpCase& test, const Shape& shape) {
   const bool known = Chance(random, 0.5);
   const int flow = static_cast<int>(RandomInt(random, 0, 1));
   switch (RandomInt(random, 0, 8)) {
-    case 0: test.Fuse(OpKind::kRelu); break;
-    case 1: test.Fuse(OpKind::kLeakyRelu, AlphaOf(0.2f)); break;
-    case 2: test.Fuse(OpKind::kSigmoid); break;
-    case 3: test.Fuse(OpKind::kAdd, {}, {RandomOperand(random, shape)}, flow, known); break;
-    case 4: test.Fuse(OpKind::kSub, {}, {RandomOperand(random, shape)}, flow, known); break;
-    case 5: test.Fuse(OpKind::kMul, {}, {RandomOperand(random, shape)}, flow, known); break;
-    case 6: test.Fuse(OpKind::kPRelu, {}, {RandomOperand(random, shape)}, 0, known); break;
-    case 7: test.Fuse(OpKind::kClip, {}, {ScalarF32(-0.5f), ScalarF32(1.5f)}, 0, known); break;
+    case 0:
+      test.Fuse(OpKind::kRelu);
+      break;
+    case 1:
+      test.Fuse(OpKind::kLeakyRelu, AlphaOf(0.2f));
+      break;
+    case 2:
+      test.Fuse(OpKind::kSigmoid);
+      break;
+    case 3:
+      test.Fuse(OpKind::kAdd, {}, {RandomOperand(random, shape)}, flow, known);
+      break;
+    case 4:
+      test.Fuse(OpKind::kSub, {}, {RandomOperand(random, shape)}, flow, known);
+      break;
+    case 5:
+      test.Fuse(OpKind::kMul, {}, {RandomOperand(random, shape)}, flow, known);
+      break;
+    case 6:
+      test.Fuse(OpKind::kPRelu, {}, {RandomOperand(random, shape)}, 0, known);
+      break;
+    case 7:
+      test.Fuse(OpKind::kClip, {}, {ScalarF32(-0.5f), ScalarF32(1.5f)}, 0, known);
+      break;
     default:
-      test.Fuse(OpKind::kMax, {},
-                {RandomOperand(random, shape), RandomOperand(random, shape)}, 2 * flow, known);
+      test.Fuse(OpKind::kMax, {}, {RandomOperand(random, shape), RandomOperand(random, shape)},
+                2 * flow, known);
   }
 }
 

@@ -7,11 +7,16 @@ namespace {
 
 double DefaultTolerance(DType dtype) {
   switch (dtype) {
-    case DType::kFloat64: return 1e-6;  // parameters of commands are float32
-    case DType::kFloat32: return 2e-6;
-    case DType::kFloat16: return 2e-3;
-    case DType::kBFloat16: return 2e-2;
-    default: return 0;
+    case DType::kFloat64:
+      return 1e-6;  // parameters of commands are float32
+    case DType::kFloat32:
+      return 2e-6;
+    case DType::kFloat16:
+      return 2e-3;
+    case DType::kBFloat16:
+      return 2e-2;
+    default:
+      return 0;
   }
 }
 
@@ -40,8 +45,8 @@ bool Agree(double actual, double expected, double tolerance) {
 ::testing::AssertionResult TensorsAgree(const Tensor& actual, const Tensor& expected,
                                         const HarnessOptions& options) {
   if (actual.type() != expected.type()) {
-    return ::testing::AssertionFailure() << "type " << actual.type().ToString() << ", expected "
-                                         << expected.type().ToString();
+    return ::testing::AssertionFailure()
+           << "type " << actual.type().ToString() << ", expected " << expected.type().ToString();
   }
   if (actual.dtype() == DType::kInt64 || actual.dtype() == DType::kUInt64) {
     const auto a = actual.Values<int64_t>(), e = expected.Values<int64_t>();
@@ -62,7 +67,8 @@ bool Agree(double actual, double expected, double tolerance) {
   const double relative = options.relative_tolerance >= 0 ? options.relative_tolerance
                                                           : DefaultTolerance(actual.dtype());
   const double absolute = options.absolute_tolerance >= 0 ? options.absolute_tolerance
-                          : is_float ? DefaultTolerance(actual.dtype()) * 0.1 : 0;
+                          : is_float                      ? DefaultTolerance(actual.dtype()) * 0.1
+                                                          : 0;
   const double tolerance = is_float ? absolute + relative * largest : 0;
   for (size_t i = 0; i < a.size(); ++i) {
     if (!Agree(a[i], e[i], tolerance)) {
