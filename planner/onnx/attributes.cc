@@ -1,5 +1,9 @@
 #include "planner/onnx/attributes.h"
 
+#include <algorithm>
+#include <iterator>
+#include <string_view>
+
 #include "planner/onnx/onnx_headers.h"
 #include "onnx/defs/schema.h"
 #include "planner/onnx/tensors.h"
@@ -28,16 +32,52 @@ std::string TypeName(AttributeProto::AttributeType type) {
   return AttributeProto::AttributeType_Name(type);
 }
 
-// The schema knows the attributes of every version up to the library's; one that it does not know
-// is left to the type rules.
+// Attributes that an earlier version of the operator has (axes that are an input by now, ...).
+bool IsOldAttribute(const onnx::NodeProto& node, const std::string& attribute) {
+  const onnx::OpSchema* schema = onnx::OpSchemaRegistry::Schema(node.op_type(), node.domain());
+  while (schema != nullptr && schema->SinceVersion() > 1) {
+    schema = onnx::OpSchemaRegistry::Schema(node.op_type(), schema->SinceVersion() - 1,
+                                            node.domain());
+    if (schema != nullptr && schema->attributes().count(attribute) != 0) return true;
+  }
+  return false;
+}
+
+// Attributes that operators of ours got after the library's newest version; they are known to the
+// type rules, or mean nothing for the element types that there are here.
+bool IsLaterAttribute(std::string_view op, std::string_view attribute) {
+  struct Later {
+    std::string_view op, attribute;
+  };
+  constexpr Later kLater[] = {
+      {"AveragePool", "dilations"}, {"Cast", "round_mode"},
+      {"Cast", "saturate"},         {"Gelu", "approximate"},
+      {"ReduceMax", "noop_with_empty_axes"}, {"ReduceMean", "noop_with_empty_axes"},
+      {"ReduceMin", "noop_with_empty_axes"}, {"Resize", "antialias"},
+      {"Resize", "axes"},           {"Resize", "keep_aspect_ratio_policy"},
+      {"Split", "num_outputs"},
+  };
+  return std::any_of(std::begin(kLater), std::end(kLater), [&](const Later& later) {
+    return later.op == op && later.attribute == attribute;
+  });
+}
+
+// The schema knows the attributes of the library's newest version.
 absl::Status CheckType(const onnx::NodeProto& node, const AttributeProto& proto,
                        AttributeProto::AttributeType type) {
   const onnx::OpSchema* schema = onnx::OpSchemaRegistry::Schema(node.op_type(), node.domain());
-  if (schema == nullptr) return absl::OkStatus();
-  const auto known = schema->attributes().find(proto.name());
-  if (known == schema->attributes().end() || known->second.type == type) return absl::OkStatus();
-  return InvalidArgument("it is of type {}, expected {}", TypeName(type),
-                         TypeName(known->second.type));
+  if (schema != nullptr) {
+    const auto known = schema->attributes().find(proto.name());
+    if (known != schema->attributes().end() && known->second.type != type) {
+      return InvalidArgument("it is of type {}, expected {}", TypeName(type),
+                             TypeName(known->second.type));
+    }
+    if (known != schema->attributes().end()) return absl::OkStatus();
+  }
+  if (IsOldAttribute(node, proto.name()) || IsLaterAttribute(node.op_type(), proto.name())) {
+    return absl::OkStatus();
+  }
+  return Unimplemented("the operator has no such attribute that is known");
 }
 
 absl::StatusOr<AttributeValue> Convert(const AttributeProto& proto,

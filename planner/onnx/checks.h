@@ -24,7 +24,8 @@ std::optional<OpKind> KindOfNode(const onnx::NodeProto& node);
 // but outside what Berth does.
 absl::Status CheckStructure(const onnx::GraphProto& graph);
 
-// The onnx library's checker, for models within its version; its exceptions become InvalidArgument.
+// The onnx library's checker, for models within its version (later ones: input counts only); its
+// exceptions become InvalidArgument.
 // What it rejects though it is harmless (a graph without a name, outputs without a shape) is made
 // up for while it runs; the model is left as it was. External data is expected to have been confined
 // before (it only tests existence).

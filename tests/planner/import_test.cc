@@ -273,6 +273,18 @@ TEST_F(ImportTest, AttributesHaveTheOperatorsTypes) {
               AllOf(HasSubstr("Transpose 't': attribute 'perm'"), HasSubstr("expected INTS")));
 }
 
+TEST_F(ImportTest, UnknownAttributesOfNewOperatorsAreRefused) {
+  ModelBuilder builder(21);
+  builder.Input("a", {2, 3}).Input("b", {2, 3}).Output("y", {2, 2});
+  auto& attribute = *builder.Node("MatMul", {"a", "b"}, {"y"}, "m").add_attribute();
+  attribute.set_name("transB");
+  attribute.set_type(onnx::AttributeProto::INT);
+  attribute.set_i(1);
+  const auto graph = Import(builder);
+  EXPECT_TRUE(absl::IsUnimplemented(graph.status()));
+  EXPECT_THAT(MessageOf(graph), HasSubstr("MatMul 'm': attribute 'transB'"));
+}
+
 TEST_F(ImportTest, CheckerErrorsAreOneLine) {
   ModelBuilder builder;
   builder.Input("x", {2}).Output("y", {2}).Node("Relu", {"x", "x"}, {"y"});
