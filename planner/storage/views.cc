@@ -1,8 +1,8 @@
 #include "planner/storage/views.h"
 
-#include <algorithm>
-
 #include "base/tensor.h"
+#include "kernels/op_def.h"
+#include "kernels/ops/axis_map.h"
 
 namespace berth {
 
@@ -63,48 +63,16 @@ bool IsDenseLayout(const TensorType& type, const Extents& stride_bytes) {
   return true;
 }
 
-namespace {
-
-// starts/ends/axes/steps as inputs (opset >= 10) or attributes.
-std::optional<std::vector<int64_t>> SliceOperand(const Graph& graph, const Node& node, size_t input,
-                                                 std::string_view attribute, int rank,
-                                                 int64_t otherwise, bool is_axes) {
-  if (node.inputs.size() > 1) {
-    if (input < node.inputs.size() && node.inputs[input] != ValueId::kNone) {
-      const Value& value = graph.at(node.inputs[input]);
-      if (value.constant == nullptr) return std::nullopt;
-      absl::StatusOr<std::vector<int64_t>> values = ToInt64Values(value.constant->view());
-      if (!values.ok()) return std::nullopt;
-      return *values;
-    }
-  } else if (node.attributes.Has(attribute)) {
-    return node.attributes.Ints(attribute);
-  }
-  std::vector<int64_t> values(static_cast<size_t>(rank), otherwise);
-  for (int i = 0; is_axes && i < rank; ++i) values[static_cast<size_t>(i)] = i;
-  return values;
-}
-
-}  // namespace
-
 std::optional<SliceWindow> ReadSliceWindow(const Graph& graph, const Node& node) {
-  const Shape& shape = graph.at(node.inputs[0]).type.shape;
-  const auto starts = SliceOperand(graph, node, 1, "starts", shape.rank(), 0, false);
-  const auto axes = SliceOperand(graph, node, 3, "axes", shape.rank(), 0, true);
-  const auto steps = SliceOperand(graph, node, 4, "steps", shape.rank(), 1, false);
-  if (!starts || !axes || !steps || axes->size() < starts->size()) return std::nullopt;
+  const NodeCall call(graph, node);
+  const absl::StatusOr<AxisMap> map = SliceMap(call.call());
+  if (!map.ok()) return std::nullopt;
   SliceWindow window;
-  window.begin.assign(static_cast<size_t>(shape.rank()), 0);
-  window.step.assign(static_cast<size_t>(shape.rank()), 1);
-  for (size_t i = 0; i < starts->size(); ++i) {
-    const absl::StatusOr<int> axis = NormalizeAxis((*axes)[i], shape.rank());
-    const int64_t step = i < steps->size() ? (*steps)[i] : 1;
-    if (!axis.ok() || step <= 0) return std::nullopt;
-    const int64_t extent = shape[*axis];
-    int64_t begin = (*starts)[i];
-    if (begin < 0) begin += extent;
-    window.begin[static_cast<size_t>(*axis)] = std::clamp<int64_t>(begin, 0, extent);
-    window.step[static_cast<size_t>(*axis)] = step;
+  for (const AxisSegments& axis : map->axes) {
+    const AxisSegment& picked = axis[0];  // a slice picks one even sequence of each axis
+    if (picked.step < 0 && picked.count > 1) return std::nullopt;
+    window.begin.push_back(picked.source);
+    window.step.push_back(picked.count > 1 ? picked.step : 1);
   }
   return window;
 }
