@@ -163,6 +163,21 @@ TEST(ConvTest, EveryByteOfALargeImageMovesOnceWhereItCan) {
   EXPECT_EQ(stats.store_bytes, 56 * 56 * 64 * 4);
 }
 
+TEST(ConvTest, RowsUnderTheWindowAreNotLoadedAgain) {
+  Random random(6);
+  OpCase test(OpKind::kConv, 11);
+  test.Layout(DataLayout::kNhwc);
+  test.Input(RandomTensor(random, DType::kFloat32, {1, 60, 56, 32}));
+  test.Constant(RandomTensor(random, DType::kFloat32, {3, 3, 1, 32}));
+  test.Attribute("group", int64_t{32}).Attribute("pads", std::vector<int64_t>{1, 1, 1, 1});
+  HarnessStats stats;
+  HarnessOptions options;
+  options.relative_tolerance = kTolerance;
+  options.scratchpad_bytes = 192 << 10;
+  ASSERT_TRUE(MatchesReference(test, options, &stats));
+  EXPECT_EQ(stats.load_bytes, (60 * 56 * 32 + 9 * 32) * 4);
+}
+
 TEST(ConvTest, TransposedOutputShapeBeyondTheInputIsBias) {
   Random random(5);
   OpCase test(OpKind::kConvTranspose, 11);

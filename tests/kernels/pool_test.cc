@@ -63,6 +63,20 @@ TEST(PoolTest, BytesPoolByTheirMaximum) {
   }
 }
 
+TEST(PoolTest, RowsUnderTheWindowAreNotLoadedAgain) {
+  Random random(4);
+  OpCase test(OpKind::kMaxPool, 12);
+  test.Layout(DataLayout::kNhwc);
+  test.Input(RandomTensor(random, DType::kFloat32, {1, 61, 50, 24}));
+  test.Attribute("kernel_shape", std::vector<int64_t>{3, 3});
+  test.Attribute("strides", std::vector<int64_t>{2, 2});
+  HarnessStats stats;
+  HarnessOptions options;
+  options.scratchpad_bytes = 128 << 10;
+  ASSERT_TRUE(MatchesReference(test, options, &stats));
+  EXPECT_EQ(stats.load_bytes, 61 * 49 * 24 * 4);  // no window reaches the last column
+}
+
 TEST(PoolTest, CeilModeLeavesOutAWindowBeyondTheInput) {
   OpCase test(OpKind::kMaxPool, 12);
   test.Input(Tensor({DType::kFloat32, {1, 1, 2, 5}}));
