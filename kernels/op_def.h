@@ -96,6 +96,7 @@ struct OpDef {
   ExpandsRule expands = nullptr;       // null: every use expands if `expand` is set
   StepRule vector_steps = nullptr;     // set for every elementwise op
   ChooseRule choose_tile = nullptr;    // null: DefaultTile halves the loops
+  bool needs_dense = false;            // of its values: no strided places (host calls)
 };
 
 // Whether this use of the op is to be rewritten by `expand` before lowering.

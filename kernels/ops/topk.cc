@@ -73,7 +73,8 @@ const OpDef& TopKOp() {
                          .infer_types = TopKTypes,
                          .iteration_space = TopKSpace,
                          .tile_cost = TopKCost,
-                         .lower = LowerTopK};
+                         .lower = LowerTopK,
+                         .needs_dense = true};
   return def;
 }
 

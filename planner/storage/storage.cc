@@ -31,6 +31,7 @@ class Assigner {
 
   StoragePlan Run() {
     FindLastUses();
+    FindDenseNeeds();
     PlaceInterface();
     if (options_.views) {
       for (size_t step = graph_.nodes.size(); step-- > 0;) PlaceOperands(graph_.nodes[step]);
@@ -59,6 +60,22 @@ class Assigner {
         last_use_[Index(input)] = std::max(last_use_[Index(input)], last);
       }
     }
+  }
+
+  // Values of ops that cannot work on strided places.
+  void FindDenseNeeds() {
+    needs_dense_.assign(graph_.values.size(), false);
+    for (const Node& node : graph_.nodes) {
+      if (!GetOpDef(node.kind).needs_dense) continue;
+      for (const ValueId id : ReadValues(node)) needs_dense_[Index(id)] = true;
+      for (const ValueId id : node.outputs) {
+        if (id != ValueId::kNone) needs_dense_[Index(id)] = true;
+      }
+    }
+  }
+
+  bool MayHaveStrides(ValueId value, const Extents& stride_bytes) {
+    return !needs_dense_[Index(value)] || IsDenseLayout(TypeOf(value), stride_bytes);
   }
 
   int NewBuffer(RegionKind kind, uint32_t index, ValueId value) {
@@ -122,14 +139,18 @@ class Assigner {
           NormalizeAxis(node.attributes.Int("axis", 1), TypeOf(out).shape.rank());
       int64_t offset = place.offset_bytes;
       for (const ValueId operand : node.inputs) {
-        if (Free(operand)) SetPlace(operand, place.buffer, offset, place.stride_bytes);
+        if (Free(operand) && MayHaveStrides(operand, place.stride_bytes)) {
+          SetPlace(operand, place.buffer, offset, place.stride_bytes);
+        }
         offset += TypeOf(operand).shape[*axis] * place.stride_bytes[static_cast<size_t>(*axis)];
       }
     } else if (node.kind == OpKind::kReshape && Placed(out) && Free(node.inputs[0])) {
       const StoragePlace place = PlaceOf(out);
       const std::optional<Extents> strides = ReshapeStrides(
           TypeOf(out).shape, place.stride_bytes, TypeOf(node.inputs[0]).shape);
-      if (strides) SetPlace(node.inputs[0], place.buffer, place.offset_bytes, *strides);
+      if (strides && MayHaveStrides(node.inputs[0], *strides)) {
+        SetPlace(node.inputs[0], place.buffer, place.offset_bytes, *strides);
+      }
     }
   }
 
@@ -192,7 +213,8 @@ class Assigner {
     bool view = false;
     if (node.kind == OpKind::kConcat) {
       view = Placed(out) && ConcatInPlace(node);
-    } else if (const std::optional<StoragePlace> place = ViewPlace(node)) {
+    } else if (const std::optional<StoragePlace> place = ViewPlace(node);
+               place && MayHaveStrides(out, place->stride_bytes)) {
       if (!Placed(out)) SetPlace(out, place->buffer, place->offset_bytes, place->stride_bytes);
       view = SamePlace(PlaceOf(out), *place, TypeOf(out).shape);
     }
@@ -274,6 +296,7 @@ class Assigner {
   const Graph& graph_;
   const StorageOptions& options_;
   StoragePlan plan_;
+  std::vector<bool> needs_dense_;     // per value
   std::vector<int> last_use_;         // per value
   std::vector<int> buffer_last_use_;  // per buffer
 };
