@@ -6,4 +6,4 @@ source "$(dirname "${BASH_SOURCE[0]}")/cmake/setup.sh"
 
 install_packages build
 build_preset release berth_cli
-exec "$berth_root/build/release/tools/berth" demo "$@"
+exec "$berth_root/build/release/tools/berth" demo --output-dir "$berth_root/build/demo" "$@"

@@ -8,6 +8,8 @@ namespace {
 
 constexpr int64_t kBlockAlignment = 64;
 
+}  // namespace
+
 MemoryRequirements RequirementsOf(const Bundle& bundle) {
   MemoryRequirements memory;
   memory.constants_bytes = static_cast<int64_t>(bundle.constants().size());
@@ -21,8 +23,6 @@ MemoryRequirements RequirementsOf(const Bundle& bundle) {
                        AlignUp(memory.accumulator_bytes, kBlockAlignment);
   return memory;
 }
-
-}  // namespace
 
 absl::StatusOr<std::shared_ptr<const Program>> Program::FromBundle(
     std::shared_ptr<const Bundle> bundle) {

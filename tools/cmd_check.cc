@@ -7,8 +7,11 @@
 #include "kernels/reference/reference.h"
 #include "planner/onnx/import.h"
 #include "tools/compile_flags.h"
+#include "tools/first_difference.h"
+#include "tools/json_output.h"
 #include "tools/model_io.h"
 #include "tools/npy.h"
+#include "tools/progress.h"
 #include "tools/report_text.h"
 
 namespace berth {
@@ -26,8 +29,7 @@ struct Flags {
   CompileFlags compile;
   int threads = 2;
   uint64_t seed = 1;
-  double tolerance = kTolerance;
-  double absolute_tolerance = kAbsoluteTolerance;
+  Tolerance tolerance{kTolerance, kAbsoluteTolerance};
   bool json = false;
 };
 
@@ -72,10 +74,36 @@ absl::StatusOr<std::vector<Case>> ReadCases(const std::string& refs) {
 }
 
 struct CaseResult {
-  Difference difference;
-  size_t worst_output = 0;
+  bool passed = true;
+  double max_abs_error = 0, max_rel_error = 0;  // over all outputs
+  size_t worst_output = 0;                      // of those that fail, if any does
+  int64_t worst_index = -1;
   SimReport report;
 };
+
+absl::Status CompareOutputs(const std::vector<Tensor>& outputs, const std::vector<Tensor>& expected,
+                            const Tolerance& tolerance, CaseResult& result) {
+  if (expected.size() > outputs.size()) {
+    return InvalidArgument("{} expected outputs, the model has {}", expected.size(),
+                           outputs.size());
+  }
+  double worst_rel_error = -1;
+  for (size_t i = 0; i < expected.size(); ++i) {
+    const absl::StatusOr<Difference> difference = Compare(outputs[i].view(), expected[i].view());
+    if (!difference.ok()) return Annotate(difference.status(), fmt::format("output {}", i));
+    const bool passed = tolerance.Accepts(difference->max_abs_error, difference->max_rel_error);
+    result.max_abs_error = std::max(result.max_abs_error, difference->max_abs_error);
+    result.max_rel_error = std::max(result.max_rel_error, difference->max_rel_error);
+    const bool is_first_failure = result.passed && !passed;
+    result.passed = result.passed && passed;
+    if (is_first_failure || (passed == result.passed && difference->max_rel_error > worst_rel_error)) {
+      worst_rel_error = difference->max_rel_error;
+      result.worst_output = i;
+      result.worst_index = difference->worst_index;
+    }
+  }
+  return absl::OkStatus();
+}
 
 absl::StatusOr<CaseResult> RunCase(const std::shared_ptr<const Program>& program, const Case& one,
                                    const Flags& flags) {
@@ -91,27 +119,22 @@ absl::StatusOr<CaseResult> RunCase(const std::shared_ptr<const Program>& program
   CaseResult result;
   BERTH_RETURN_IF_ERROR(
       context->Run(Views(one.inputs), MutableViews(outputs), options, &result.report));
-  if (one.expected.size() > outputs.size()) {
-    return InvalidArgument("{} expected outputs, the model has {}", one.expected.size(),
-                           outputs.size());
-  }
-  for (size_t i = 0; i < one.expected.size(); ++i) {
-    absl::StatusOr<Difference> difference = Compare(outputs[i].view(), one.expected[i].view());
-    if (!difference.ok()) return Annotate(difference.status(), fmt::format("output {}", i));
-    if (difference->max_rel_error >= result.difference.max_rel_error) {
-      result.difference = *difference;
-      result.worst_output = i;
-    }
-  }
+  BERTH_RETURN_IF_ERROR(CompareOutputs(outputs, one.expected, flags.tolerance, result));
   return result;
+}
+
+absl::StatusOr<Graph> ImportForCase(const std::string& model, const CompileOptions& options) {
+  ImportOptions import;
+  import.input_shapes = options.input_shapes;
+  import.shapes_by_position = options.shapes_by_position;
+  BERTH_ASSIGN_OR_RETURN(Graph graph, ImportOnnx(model, import));
+  BERTH_RETURN_IF_ERROR(InferTypes(graph));
+  return graph;
 }
 
 // Without expected outputs the reference interpreter makes them, from random inputs.
 absl::StatusOr<Case> InterpretCase(const Flags& flags, const CompileOptions& options) {
-  ImportOptions import;
-  import.input_shapes = options.input_shapes;
-  BERTH_ASSIGN_OR_RETURN(Graph graph, ImportOnnx(flags.model, import));
-  BERTH_RETURN_IF_ERROR(InferTypes(graph));
+  BERTH_ASSIGN_OR_RETURN(const Graph graph, ImportForCase(flags.model, options));
   Case one;
   one.name = "reference interpreter";
   for (size_t i = 0; i < graph.inputs.size(); ++i) {
@@ -124,40 +147,61 @@ absl::StatusOr<Case> InterpretCase(const Flags& flags, const CompileOptions& opt
 struct Totals {
   bool passed = true;
   double max_abs_error = 0, max_rel_error = 0;
+  std::string first_difference;  // of the first case that fails
 };
 
+void PrintCase(const Case& one, const CaseResult& result, const Program& program) {
+  fmt::print("{}: {} (max abs error {:.3g}, {:.3g} of max |expected|", one.name,
+             result.passed ? "passed" : "FAILED", result.max_abs_error, result.max_rel_error);
+  if (result.worst_index >= 0) {
+    fmt::print(", at element {} of output {} '{}'", result.worst_index, result.worst_output,
+               program.outputs()[result.worst_output].name);
+  }
+  fmt::print(")\n");
+}
+
+// A best effort: the check has failed already.
+std::string FindFirstDifference(const Flags& flags, const CompileOptions& options,
+                                const Case& one) {
+  const absl::StatusOr<Graph> graph = ImportForCase(flags.model, options);
+  if (!graph.ok()) return std::string(ToStd(graph.status().message()));
+  const absl::StatusOr<std::string> found =
+      DescribeFirstDifference(*graph, one.inputs, options, flags.tolerance, flags.threads);
+  if (found.ok()) return *found;
+  return fmt::format("no node found: {}", ToStd(found.status().message()));
+}
+
 absl::Status CheckCase(const Flags& flags, CompileOptions options, const Case& one, Totals& totals,
-                       nlohmann::ordered_json& json) {
+                       nlohmann::ordered_json& json, Progress& progress) {
   // The case decides the shapes that the model leaves open, unless the user pinned them.
   for (const Tensor& input : one.inputs) options.shapes_by_position.push_back(input.shape());
+  progress.Say(fmt::format("{}: planning '{}'", one.name, flags.model));
   BERTH_ASSIGN_OR_RETURN(BundleContents contents, CompileModel(flags.model, options));
   BERTH_ASSIGN_OR_RETURN(const std::shared_ptr<const Program> program,
                          Program::FromContents(std::move(contents)));
+  progress.Say(fmt::format("{}: running '{}'", one.name, flags.model));
   BERTH_ASSIGN_OR_RETURN(const CaseResult result, RunCase(program, one, flags));
-  const bool passed = result.difference.max_rel_error <= flags.tolerance ||
-                      result.difference.max_abs_error <= flags.absolute_tolerance;
-  totals.passed = totals.passed && passed;
-  totals.max_abs_error = std::max(totals.max_abs_error, result.difference.max_abs_error);
-  totals.max_rel_error = std::max(totals.max_rel_error, result.difference.max_rel_error);
-  const BundleContents& info = program->bundle().info();
+  totals.max_abs_error = std::max(totals.max_abs_error, result.max_abs_error);
+  totals.max_rel_error = std::max(totals.max_rel_error, result.max_rel_error);
+  if (!result.passed && totals.passed) {
+    progress.Say(fmt::format("{}: looking for the first node that differs", one.name));
+    totals.first_difference = FindFirstDifference(flags, options, one);
+  }
+  totals.passed = totals.passed && result.passed;
   if (flags.json) {
+    const BundleContents& info = program->bundle().info();
     AddPlanJson(info, json);
     AddReportJson(result.report, info, json);
-    return absl::OkStatus();
+  } else {
+    progress.Wipe();
+    PrintCase(one, result, *program);
   }
-  fmt::print("{}: {} (max abs error {:.3g}, {:.3g} of max |expected|", one.name,
-             passed ? "passed" : "FAILED", result.difference.max_abs_error,
-             result.difference.max_rel_error);
-  if (result.difference.worst_index >= 0) {
-    fmt::print(", at element {} of output {} '{}'", result.difference.worst_index,
-               result.worst_output, program->outputs()[result.worst_output].name);
-  }
-  fmt::print(")\n");
   return absl::OkStatus();
 }
 
 absl::Status Run(const Flags& flags) {
   BERTH_ASSIGN_OR_RETURN(const CompileOptions options, ToCompileOptions(flags.compile));
+  Progress progress(fmt::format("interpreting '{}'", flags.model));
   std::vector<Case> cases;
   if (flags.refs.empty()) {
     BERTH_ASSIGN_OR_RETURN(Case one, InterpretCase(flags, options));
@@ -169,18 +213,21 @@ absl::Status Run(const Flags& flags) {
   nlohmann::ordered_json json;
   for (const Case& one : cases) {
     BERTH_RETURN_IF_ERROR(
-        Annotate(CheckCase(flags, options, one, totals, json), fmt::format("{}", one.name)));
+        Annotate(CheckCase(flags, options, one, totals, json, progress), one.name));
   }
+  progress.Stop();
   if (flags.json) {
     json["cases"] = cases.size();
     json["max_abs_error"] = totals.max_abs_error;
     json["max_rel_error"] = totals.max_rel_error;
     json["passed"] = totals.passed;
-    fmt::print("{}\n", json.dump());
+    if (!totals.passed) json["first_difference"] = totals.first_difference;
+    PrintJson(json);
   }
   if (totals.passed) return absl::OkStatus();
-  return InvalidArgument("check: '{}': error {:.3g} of max |expected|, tolerance {:.3g}",
-                         flags.model, totals.max_rel_error, flags.tolerance);
+  return InvalidArgument("check: '{}': error {:.3g} of max |expected|, tolerance {:.3g}; {}",
+                         flags.model, totals.max_rel_error, flags.tolerance.relative,
+                         totals.first_difference);
 }
 
 }  // namespace
@@ -196,9 +243,9 @@ void AddCheckCommand(CLI::App& app, CommandAction& action) {
   command->add_option("--threads", flags->threads, "Workers on the host")
       ->check(CLI::Range(1, 1024))
       ->capture_default_str();
-  command->add_option("--tolerance", flags->tolerance, "Largest error as a share of max |expected|")
+  command->add_option("--tolerance", flags->tolerance.relative, "Largest error as a share of max |expected|")
       ->capture_default_str();
-  command->add_option("--absolute-tolerance", flags->absolute_tolerance,
+  command->add_option("--absolute-tolerance", flags->tolerance.absolute,
                       "An error that passes however small the expected values are")
       ->capture_default_str();
   command->add_option("--seed", flags->seed, "Of random inputs")->capture_default_str();

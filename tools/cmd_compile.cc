@@ -3,6 +3,8 @@
 
 #include "runtime/bundle/bundle.h"
 #include "tools/compile_flags.h"
+#include "tools/json_output.h"
+#include "tools/progress.h"
 #include "tools/report_text.h"
 
 namespace berth {
@@ -16,13 +18,15 @@ struct Flags {
 
 absl::Status Run(const Flags& flags) {
   BERTH_ASSIGN_OR_RETURN(const CompileOptions options, ToCompileOptions(flags.compile));
+  Progress progress(fmt::format("planning '{}'", flags.model));
   BERTH_ASSIGN_OR_RETURN(const BundleContents contents, CompileModel(flags.model, options));
   BERTH_RETURN_IF_ERROR(WriteBundle(flags.output, contents));
+  progress.Stop();
   if (flags.json) {
     nlohmann::ordered_json json;
     AddPlanJson(contents, json);
     json["bundle"] = flags.output;
-    fmt::print("{}\n", json.dump());
+    PrintJson(json);
   } else {
     fmt::print("{}Wrote '{}'\n", PlanText(contents), flags.output);
   }

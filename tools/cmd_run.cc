@@ -5,7 +5,9 @@
 
 #include "berth/context.h"
 #include "tools/command.h"
+#include "tools/json_output.h"
 #include "tools/model_io.h"
+#include "tools/progress.h"
 #include "tools/report_text.h"
 
 namespace berth {
@@ -25,6 +27,7 @@ double MillisecondsSince(std::chrono::steady_clock::time_point begin) {
 }
 
 absl::Status Run(const Flags& flags) {
+  Progress progress(fmt::format("verifying '{}'", flags.bundle));
   BERTH_ASSIGN_OR_RETURN(
       const std::shared_ptr<const Program> program,
       Program::Load(flags.bundle, flags.trusted ? LoadLevel::kTrusted : LoadLevel::kFull));
@@ -45,6 +48,7 @@ absl::Status Run(const Flags& flags) {
   SimReport report;
   std::vector<double> run_ms;
   for (int i = 0; i < flags.repeat; ++i) {
+    progress.Say(fmt::format("running '{}', {} of {}", flags.bundle, i + 1, flags.repeat));
     const auto begin = std::chrono::steady_clock::now();
     BERTH_RETURN_IF_ERROR(context->Run(input_views, output_views, options, &report));
     run_ms.push_back(MillisecondsSince(begin));
@@ -53,6 +57,7 @@ absl::Status Run(const Flags& flags) {
   if (!flags.output_directory.empty() && options.mode != RunMode::kCycles) {
     BERTH_RETURN_IF_ERROR(WriteOutputs(flags.output_directory, outputs));
   }
+  progress.Stop();
   const double median_ms = run_ms[run_ms.size() / 2];
   const BundleContents& info = program->bundle().info();
   if (flags.json) {
@@ -60,7 +65,7 @@ absl::Status Run(const Flags& flags) {
     AddPlanJson(info, json);
     if (options.mode != RunMode::kValues) AddReportJson(report, info, json);
     json["run_ms"] = median_ms;
-    fmt::print("{}\n", json.dump());
+    PrintJson(json);
     return absl::OkStatus();
   }
   if (options.mode != RunMode::kValues) fmt::print("{}", ReportText(report, info));

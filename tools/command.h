@@ -15,5 +15,12 @@ using CommandAction = std::function<absl::Status()>;
 void AddCompileCommand(CLI::App& app, CommandAction& action);
 void AddRunCommand(CLI::App& app, CommandAction& action);
 void AddCheckCommand(CLI::App& app, CommandAction& action);
+void AddInspectCommand(CLI::App& app, CommandAction& action);
+void AddVerifyCommand(CLI::App& app, CommandAction& action);
+void AddPlaceCommand(CLI::App& app, CommandAction& action);
+void AddLayerCommand(CLI::App& app, CommandAction& action);
+void AddDramCommand(CLI::App& app, CommandAction& action);
+void AddTargetsCommand(CLI::App& app, CommandAction& action);
+void AddDemoCommand(CLI::App& app, CommandAction& action);
 
 }  // namespace berth

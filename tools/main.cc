@@ -4,44 +4,70 @@
 
 #include <unistd.h>
 
+#include "planner/onnx/text.h"
 #include "tools/command.h"
 
 namespace {
 
 constexpr int kFailed = 1;
 constexpr int kUsage = 2;
+constexpr size_t kLongestMessage = 4000;
+
+// Names in models and files may hold anything; a message is one line.
+int Fail(std::string_view message, int code) {
+  fmt::print(stderr, "berth: {}\n", berth::OneLine(message, kLongestMessage));
+  return code;
+}
+
+int UsageError(const CLI::App& app, const CLI::ParseError& error) {
+  std::string command = "berth";
+  for (const CLI::App* at = &app; !at->get_subcommands().empty();) {
+    at = at->get_subcommands().front();
+    command += " " + at->get_name();
+  }
+  return Fail(fmt::format("usage: {} (see {} --help)", error.what(), command), kUsage);
+}
 
 int RunCommandLine(int argc, char** argv) {
   CLI::App app{"Berth: plans, runs and simulates models on a scratchpad NPU"};
   app.name("berth");
   app.require_subcommand(1);
   berth::CommandAction action;
+  berth::AddDemoCommand(app, action);
   berth::AddCompileCommand(app, action);
   berth::AddRunCommand(app, action);
   berth::AddCheckCommand(app, action);
+  berth::AddInspectCommand(app, action);
+  berth::AddVerifyCommand(app, action);
+  berth::AddPlaceCommand(app, action);
+  berth::AddLayerCommand(app, action);
+  berth::AddDramCommand(app, action);
+  berth::AddTargetsCommand(app, action);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : kUsage;
+    return error.get_exit_code() == 0 ? app.exit(error) : UsageError(app, error);
   }
   const absl::Status status = action();
-  if (status.ok()) return 0;
-  fmt::print(stderr, "berth: {}\n", berth::ToStd(status.message()));
-  return kFailed;
+  if (!status.ok()) {
+    std::fflush(stdout);
+    return Fail(berth::ToStd(status.message()), kFailed);
+  }
+  // A full disk behind `> file` shows here at the latest.
+  if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
+    return Fail("cannot write to the standard output", kFailed);
+  }
+  return 0;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
   try {
-    const int code = RunCommandLine(argc, argv);
-    std::fflush(stdout);
-    // oneDNN, OpenMP and TBB tear down their threads by themselves.
-    return code;
+    return RunCommandLine(argc, argv);
   } catch (const std::bad_alloc&) {
-    fmt::print(stderr, "berth: out of memory\n");
+    return Fail("out of memory", kFailed);
   } catch (const std::exception& error) {
-    fmt::print(stderr, "berth: unexpected error: {}\n", error.what());
+    return Fail(fmt::format("unexpected error: {}", error.what()), kFailed);
   }
-  return kFailed;
 }

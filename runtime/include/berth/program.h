@@ -23,6 +23,8 @@ struct MemoryRequirements {
   int64_t arena_bytes = 0;        // per arena in all, alignment included
 };
 
+MemoryRequirements RequirementsOf(const Bundle& bundle);
+
 class Program {
  public:
   static absl::StatusOr<std::shared_ptr<const Program>> Load(const std::string& path,

@@ -1,0 +1,211 @@
+#include "tools/dram_stream.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/checked_math.h"
+#include "npu_sim/timing.h"
+#include "npu_sim/timing/cost.h"
+
+namespace berth {
+namespace {
+
+constexpr int64_t kMostBytes = int64_t{1} << 34;
+constexpr int64_t kMostDescriptors = int64_t{1} << 22;
+constexpr int64_t kStreamChunkBytes = 2048;
+constexpr int64_t kWidePortBytesPerCycle = 4096;
+constexpr int64_t kStreamDistanceBytes = int64_t{1} << 40;  // to another row of every bank
+
+// What is read and what is written lies apart, so that nothing waits for anything.
+constexpr uint16_t kReadRegion = 0, kWriteRegion = 1;
+constexpr uint32_t kLoadedSlot = 0, kStoredSlot = 1, kIndexSlot = 2;
+
+// Of `count` things in a row, `share` are writes, evenly spread.
+bool IsWrite(int64_t index, double share) {
+  const auto writes_before = [share](int64_t i) {
+    return std::floor(static_cast<double>(i) * share);
+  };
+  return writes_before(index + 1) > writes_before(index);
+}
+
+int64_t ChunkBytes(const DramStream& s, const NpuConfig& config) {
+  if (s.chunk_bytes > 0) return s.chunk_bytes;
+  if (s.pattern == DramPattern::kStreams) return kStreamChunkBytes;
+  if (s.pattern == DramPattern::kRandom) return config.dram.burst_bytes;
+  return s.bytes;
+}
+
+class Builder {
+ public:
+  explicit Builder(const NpuConfig& config) : config_(config) {
+    program_.engines = CoreEngines(static_cast<int>(config.dma.channels));
+    program_.regions.resize(2);
+  }
+
+  // `rows` runs of `row_bytes`, `pitch_bytes` apart.
+  void Transfer(int64_t channel, bool is_write, int64_t offset_bytes, int64_t rows,
+                int64_t row_bytes, int64_t pitch_bytes) {
+    Command command = Descriptor(channel, is_write, is_write ? Opcode::kDmaStore : Opcode::kDmaLoad);
+    command.extent[2] = static_cast<int32_t>(rows);
+    command.extent[3] = static_cast<int32_t>(row_bytes);
+    Operand& far = is_write ? command.out : command.in0;
+    Operand& near = is_write ? command.in0 : command.out;
+    far.offset_bytes = offset_bytes;
+    far.stride_bytes[2] = static_cast<int32_t>(pitch_bytes);
+    near.stride_bytes[2] = static_cast<int32_t>(row_bytes);
+    program_.commands.push_back(command);
+  }
+
+  // `count` chunks, each at an unrelated address.
+  void Scattered(int64_t channel, bool is_write, int64_t count, int64_t chunk_bytes) {
+    Command command =
+        Descriptor(channel, is_write, is_write ? Opcode::kDmaScatter : Opcode::kDmaGather);
+    command.extent[0] = static_cast<int32_t>(count);
+    command.extent[3] = static_cast<int32_t>(chunk_bytes);
+    Operand& far = is_write ? command.out : command.in0;
+    Operand& near = is_write ? command.in0 : command.out;
+    far.stride_bytes[0] = near.stride_bytes[0] = static_cast<int32_t>(chunk_bytes);
+    command.in1.space = MemorySpace::kScratchpad;
+    command.in1.dtype = DType::kInt32;
+    command.in1.slot = kIndexSlot;
+    command.in1.stride_bytes[0] = 4;
+    program_.commands.push_back(command);
+  }
+
+  // One run, in as few descriptors as its length allows.
+  void Run(int64_t channel, bool is_write, int64_t offset_bytes, int64_t run_bytes) {
+    while (run_bytes > 0) {
+      const int64_t part_bytes = std::min(run_bytes, config_.dma.max_extent);
+      Transfer(channel, is_write, offset_bytes, 1, part_bytes, 0);
+      offset_bytes += part_bytes;
+      run_bytes -= part_bytes;
+    }
+  }
+
+  TileProgram Take() { return std::move(program_); }
+
+ private:
+  Command Descriptor(int64_t channel, bool is_write, Opcode opcode) const {
+    Command command;
+    command.opcode = opcode;
+    command.engine = static_cast<uint8_t>(channel % config_.dma.channels);
+    Operand& far = is_write ? command.out : command.in0;
+    Operand& near = is_write ? command.in0 : command.out;
+    far.space = MemorySpace::kDram;
+    far.region = is_write ? kWriteRegion : kReadRegion;
+    near.space = MemorySpace::kScratchpad;
+    near.slot = is_write ? kStoredSlot : kLoadedSlot;
+    far.dtype = near.dtype = DType::kInt8;
+    far.stride_bytes[3] = near.stride_bytes[3] = 1;
+    return command;
+  }
+
+  const NpuConfig& config_;
+  TileProgram program_;
+};
+
+void AddSequential(const DramStream& s, int64_t chunk_bytes, Builder& builder) {
+  for (int64_t begin = 0, i = 0; begin < s.bytes; begin += chunk_bytes, ++i) {
+    builder.Run(i, IsWrite(i, s.write_share), begin, std::min(chunk_bytes, s.bytes - begin));
+  }
+}
+
+void AddRows(const DramStream& s, int64_t chunk_bytes, const NpuConfig& config, Builder& builder) {
+  const int64_t rows = CeilDiv(s.bytes, s.row_bytes);
+  // Reads and writes need descriptors of their own.
+  const bool mixed = s.write_share > 0 && s.write_share < 1;
+  const int64_t rows_a_chunk =
+      mixed ? 1
+            : std::clamp<int64_t>(chunk_bytes / s.row_bytes, 1,
+                                  std::min(rows, config.dma.max_extent));
+  for (int64_t row = 0, i = 0; row < rows; row += rows_a_chunk, ++i) {
+    builder.Transfer(i, IsWrite(i, s.write_share), row * s.pitch_bytes,
+                     std::min(rows_a_chunk, rows - row), s.row_bytes, s.pitch_bytes);
+  }
+}
+
+void AddStreams(const DramStream& s, int64_t chunk_bytes, Builder& builder) {
+  for (int64_t begin = 0; begin < s.bytes; begin += chunk_bytes) {
+    for (int64_t stream = 0; stream < s.streams; ++stream) {
+      builder.Run(stream, IsWrite(stream, s.write_share), stream * kStreamDistanceBytes + begin,
+                  std::min(chunk_bytes, s.bytes - begin));
+    }
+  }
+}
+
+void AddRandom(const DramStream& s, int64_t chunk_bytes, const NpuConfig& config,
+               Builder& builder) {
+  const int64_t chunks = CeilDiv(s.bytes, chunk_bytes);
+  const auto writes = static_cast<int64_t>(static_cast<double>(chunks) * s.write_share);
+  for (const bool is_write : {false, true}) {
+    int64_t left = is_write ? writes : chunks - writes;
+    for (int64_t i = 0; left > 0; ++i) {
+      const int64_t count = std::min(left, config.dma.max_extent);
+      builder.Scattered(i, is_write, count, chunk_bytes);
+      left -= count;
+    }
+  }
+}
+
+absl::Status CheckRange(std::string_view flag, int64_t value, int64_t least, int64_t most) {
+  if (value >= least && value <= most) return absl::OkStatus();
+  return InvalidArgument("{} is {}, allowed: {}..{}", flag, value, least, most);
+}
+
+}  // namespace
+
+absl::Status CheckDramStream(const DramStream& s, const NpuConfig& config) {
+  const int64_t most_row_bytes = std::min<int64_t>(config.dma.max_extent, int64_t{1} << 30);
+  BERTH_RETURN_IF_ERROR(CheckRange("--bytes", s.bytes, 1, kMostBytes));
+  BERTH_RETURN_IF_ERROR(CheckRange("--row-bytes", s.row_bytes, 1, most_row_bytes));
+  BERTH_RETURN_IF_ERROR(
+      CheckRange("--pitch-bytes", s.pitch_bytes, s.row_bytes, int64_t{1} << 30));
+  BERTH_RETURN_IF_ERROR(CheckRange("--streams", s.streams, 1, 64));
+  BERTH_RETURN_IF_ERROR(CheckRange("--chunk-bytes", s.chunk_bytes, 0, most_row_bytes));
+  if (!(s.write_share >= 0 && s.write_share <= 1)) {
+    return InvalidArgument("--write-share is {}, allowed: 0..1", s.write_share);
+  }
+  const bool by_rows = s.pattern == DramPattern::kRows && s.write_share > 0 && s.write_share < 1;
+  const int64_t unit_bytes = by_rows ? s.row_bytes : ChunkBytes(s, config);
+  const int64_t turns = s.pattern == DramPattern::kRandom ? 1 : CeilDiv(s.bytes, unit_bytes);
+  const int64_t descriptors = turns * (s.pattern == DramPattern::kStreams ? s.streams : 1);
+  return CheckRange("number of descriptors", descriptors, 1, kMostDescriptors);
+}
+
+TileProgram MakeDramProgram(const DramStream& stream, const NpuConfig& config) {
+  Builder builder(config);
+  const int64_t chunk_bytes = ChunkBytes(stream, config);
+  switch (stream.pattern) {
+    case DramPattern::kSequential: AddSequential(stream, chunk_bytes, builder); break;
+    case DramPattern::kRows: AddRows(stream, chunk_bytes, config, builder); break;
+    case DramPattern::kStreams: AddStreams(stream, chunk_bytes, builder); break;
+    case DramPattern::kRandom: AddRandom(stream, chunk_bytes, config, builder); break;
+  }
+  return builder.Take();
+}
+
+absl::StatusOr<DramFigures> MeasureDram(const DramStream& stream, NpuConfig config) {
+  BERTH_RETURN_IF_ERROR(CheckDramStream(stream, config));
+  config.scratchpad.port_bytes_per_cycle = kWidePortBytesPerCycle;
+  config.scratchpad.bank_interleave_bytes = 0;
+  const TileProgram program = MakeDramProgram(stream, config);
+  BERTH_ASSIGN_OR_RETURN(const SimReport report, SimulateTiming(program.view(), config));
+  const timing::CostModel costs(config);
+  DramFigures figures;
+  for (const Command& command : program.commands) {
+    figures.bursts += costs.Cost(command).dram.bursts;
+  }
+  figures.makespan_cycles = report.makespan_cycles;
+  figures.read_bytes = report.dram_read_bytes;
+  figures.write_bytes = report.dram_write_bytes;
+  figures.bytes = figures.read_bytes + figures.write_bytes;
+  const auto cycles = static_cast<double>(std::max<int64_t>(figures.makespan_cycles, 1));
+  figures.bytes_per_cycle = static_cast<double>(figures.bytes) / cycles;
+  figures.bus_fraction = static_cast<double>(figures.bursts * config.dram.burst_bytes) * 1000.0 /
+                         static_cast<double>(config.dram.peak_millibytes_per_cycle) / cycles;
+  figures.latency_cycles =
+      figures.read_bytes > 0 ? config.dram.read_latency_cycles : config.dram.write_latency_cycles;
+  return figures;
+}
+
+}  // namespace berth
