@@ -5,7 +5,6 @@
 #include <string_view>
 
 #include "planner/onnx/onnx_headers.h"
-#include "onnx/defs/schema.h"
 #include "planner/onnx/tensors.h"
 #include "planner/onnx/text.h"
 
@@ -36,8 +35,8 @@ std::string TypeName(AttributeProto::AttributeType type) {
 bool IsOldAttribute(const onnx::NodeProto& node, const std::string& attribute) {
   const onnx::OpSchema* schema = onnx::OpSchemaRegistry::Schema(node.op_type(), node.domain());
   while (schema != nullptr && schema->SinceVersion() > 1) {
-    schema = onnx::OpSchemaRegistry::Schema(node.op_type(), schema->SinceVersion() - 1,
-                                            node.domain());
+    schema =
+        onnx::OpSchemaRegistry::Schema(node.op_type(), schema->SinceVersion() - 1, node.domain());
     if (schema != nullptr && schema->attributes().count(attribute) != 0) return true;
   }
   return false;
@@ -50,11 +49,16 @@ bool IsLaterAttribute(std::string_view op, std::string_view attribute) {
     std::string_view op, attribute;
   };
   constexpr Later kLater[] = {
-      {"AveragePool", "dilations"}, {"Cast", "round_mode"},
-      {"Cast", "saturate"},         {"Gelu", "approximate"},
-      {"ReduceMax", "noop_with_empty_axes"}, {"ReduceMean", "noop_with_empty_axes"},
-      {"ReduceMin", "noop_with_empty_axes"}, {"Resize", "antialias"},
-      {"Resize", "axes"},           {"Resize", "keep_aspect_ratio_policy"},
+      {"AveragePool", "dilations"},
+      {"Cast", "round_mode"},
+      {"Cast", "saturate"},
+      {"Gelu", "approximate"},
+      {"ReduceMax", "noop_with_empty_axes"},
+      {"ReduceMean", "noop_with_empty_axes"},
+      {"ReduceMin", "noop_with_empty_axes"},
+      {"Resize", "antialias"},
+      {"Resize", "axes"},
+      {"Resize", "keep_aspect_ratio_policy"},
       {"Split", "num_outputs"},
   };
   return std::any_of(std::begin(kLater), std::end(kLater), [&](const Later& later) {
@@ -84,9 +88,12 @@ absl::StatusOr<AttributeValue> Convert(const AttributeProto& proto,
                                        AttributeProto::AttributeType type,
                                        const std::filesystem::path& folder) {
   switch (type) {
-    case AttributeProto::FLOAT: return AttributeValue(proto.f());
-    case AttributeProto::INT: return AttributeValue(int64_t{proto.i()});
-    case AttributeProto::STRING: return AttributeValue(proto.s());
+    case AttributeProto::FLOAT:
+      return AttributeValue(proto.f());
+    case AttributeProto::INT:
+      return AttributeValue(int64_t{proto.i()});
+    case AttributeProto::STRING:
+      return AttributeValue(proto.s());
     case AttributeProto::FLOATS:
       return AttributeValue(std::vector<float>(proto.floats().begin(), proto.floats().end()));
     case AttributeProto::INTS:
@@ -98,8 +105,10 @@ absl::StatusOr<AttributeValue> Convert(const AttributeProto& proto,
       BERTH_ASSIGN_OR_RETURN(Tensor tensor, TensorFromProto(proto.t(), folder));
       return AttributeValue(std::make_shared<const Tensor>(std::move(tensor)));
     }
-    case AttributeProto::UNDEFINED: return InvalidArgument("it has neither a type nor a value");
-    default: break;
+    case AttributeProto::UNDEFINED:
+      return InvalidArgument("it has neither a type nor a value");
+    default:
+      break;
   }
   return Unimplemented("it is of type {}", TypeName(type));
 }

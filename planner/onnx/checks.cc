@@ -30,14 +30,25 @@ absl::Status CheckTensorTyped(const onnx::ValueInfoProto& info, const char* what
   using onnx::TypeProto;
   const char* kind = nullptr;
   switch (info.type().value_case()) {
-    case TypeProto::kTensorType: return absl::OkStatus();
+    case TypeProto::kTensorType:
+      return absl::OkStatus();
     case TypeProto::VALUE_NOT_SET:
       return InvalidArgument("{} {} has no type", what, Quoted(info.name()));
-    case TypeProto::kSequenceType: kind = "a sequence"; break;
-    case TypeProto::kMapType: kind = "a map"; break;
-    case TypeProto::kOptionalType: kind = "an optional"; break;
-    case TypeProto::kSparseTensorType: kind = "a sparse tensor"; break;
-    default: kind = "no tensor"; break;
+    case TypeProto::kSequenceType:
+      kind = "a sequence";
+      break;
+    case TypeProto::kMapType:
+      kind = "a map";
+      break;
+    case TypeProto::kOptionalType:
+      kind = "an optional";
+      break;
+    case TypeProto::kSparseTensorType:
+      kind = "a sparse tensor";
+      break;
+    default:
+      kind = "no tensor";
+      break;
   }
   return Unimplemented("{} {} is {}", what, Quoted(info.name()), kind);
 }
@@ -171,8 +182,8 @@ absl::Status CheckSupported(const onnx::ModelProto& model) {
   if (missing.empty()) return absl::OkStatus();
   std::string text;
   for (const auto& [op, entry] : missing) {
-    text += fmt::format("{}{} x{} (first {})", text.empty() ? "" : ", ", op, entry.count,
-                        entry.node);
+    text +=
+        fmt::format("{}{} x{} (first {})", text.empty() ? "" : ", ", op, entry.count, entry.node);
   }
   return Unimplemented("unsupported ops: {}", OneLine(text, 4000));
 }

@@ -27,8 +27,8 @@ absl::Status CheckStructure(const onnx::GraphProto& graph);
 // The onnx library's checker, for models within its version (later ones: input counts only); its
 // exceptions become InvalidArgument.
 // What it rejects though it is harmless (a graph without a name, outputs without a shape) is made
-// up for while it runs; the model is left as it was. External data is expected to have been confined
-// before (it only tests existence).
+// up for while it runs; the model is left as it was. External data is expected to have been
+// confined before (it only tests existence).
 absl::Status RunOnnxChecker(onnx::ModelProto& model, const OpsetVersions& opsets,
                             const std::filesystem::path& model_folder);
 

@@ -59,8 +59,7 @@ absl::StatusOr<fs::path> Confine(const std::string& location, const fs::path& mo
   if (error) {
     return NotFound("external data: file '{}' is not there: {}", name, error.message());
   }
-  const auto [end, ignored] =
-      std::mismatch(folder.begin(), folder.end(), file.begin(), file.end());
+  const auto [end, ignored] = std::mismatch(folder.begin(), folder.end(), file.begin(), file.end());
   if (end != folder.end()) {
     return InvalidArgument("external data: location '{}' leaves the model's folder", name);
   }
@@ -70,8 +69,7 @@ absl::StatusOr<fs::path> Confine(const std::string& location, const fs::path& mo
 }  // namespace
 
 absl::StatusOr<ExternalRange> LocateExternalData(const onnx::TensorProto& proto,
-                                                 const fs::path& model_folder,
-                                                 int64_t size_bytes) {
+                                                 const fs::path& model_folder, int64_t size_bytes) {
   BERTH_ASSIGN_OR_RETURN(const Entries entries, ParseEntries(proto));
   BERTH_ASSIGN_OR_RETURN(const fs::path file, Confine(entries.location, model_folder));
   BERTH_ASSIGN_OR_RETURN(const int64_t file_bytes, RegularFileBytes(file));

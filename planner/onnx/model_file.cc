@@ -1,14 +1,13 @@
 #include "planner/onnx/model_file.h"
 
 #include <fcntl.h>
+#include <google/protobuf/io/zero_copy_stream_impl.h>
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
 #include <cstring>
 #include <string_view>
-
-#include <google/protobuf/io/zero_copy_stream_impl.h>
 
 #include "planner/onnx/text.h"
 

@@ -4,7 +4,6 @@
 
 #include "planner/onnx/checks.h"
 #include "planner/onnx/onnx_headers.h"
-#include "onnx/checker.h"
 #include "planner/onnx/text.h"
 
 namespace berth {
@@ -24,8 +23,8 @@ bool WithinChecker(const OpsetVersions& opsets) {
 
 // How many inputs an operator may have since the library's newest version.
 int MostInputs(const onnx::NodeProto& node, const onnx::OpSchema& schema) {
-  if (node.op_type() == "Pad") return 4;                          // axes, since 18
-  if (node.op_type().starts_with("Reduce")) return 2;             // axes, since 18
+  if (node.op_type() == "Pad") return 4;               // axes, since 18
+  if (node.op_type().starts_with("Reduce")) return 2;  // axes, since 18
   return schema.max_input();
 }
 

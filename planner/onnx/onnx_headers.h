@@ -8,3 +8,6 @@
 #define ONNX_NAMESPACE onnx
 #endif
 #include "onnx/onnx_pb.h"  // IWYU pragma: export
+// After the message types.
+#include "onnx/checker.h"      // IWYU pragma: export
+#include "onnx/defs/schema.h"  // IWYU pragma: export

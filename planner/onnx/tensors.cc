@@ -46,21 +46,33 @@ absl::StatusOr<Tensor> FromField(const Field& field, TensorType type) {
 
 absl::StatusOr<Tensor> FromTypedField(const TensorProto& proto, TensorType type) {
   switch (type.dtype) {
-    case DType::kFloat32: return FromField<float>(proto.float_data(), std::move(type));
-    case DType::kFloat64: return FromField<double>(proto.double_data(), std::move(type));
-    case DType::kInt64: return FromField<int64_t>(proto.int64_data(), std::move(type));
-    case DType::kUInt64: return FromField<uint64_t>(proto.uint64_data(), std::move(type));
-    case DType::kUInt32: return FromField<uint32_t>(proto.uint64_data(), std::move(type));
-    case DType::kInt32: return FromField<int32_t>(proto.int32_data(), std::move(type));
-    case DType::kInt16: return FromField<int16_t>(proto.int32_data(), std::move(type));
-    case DType::kInt8: return FromField<int8_t>(proto.int32_data(), std::move(type));
-    case DType::kUInt8: return FromField<uint8_t>(proto.int32_data(), std::move(type));
-    case DType::kBool: return FromField<bool>(proto.int32_data(), std::move(type));
+    case DType::kFloat32:
+      return FromField<float>(proto.float_data(), std::move(type));
+    case DType::kFloat64:
+      return FromField<double>(proto.double_data(), std::move(type));
+    case DType::kInt64:
+      return FromField<int64_t>(proto.int64_data(), std::move(type));
+    case DType::kUInt64:
+      return FromField<uint64_t>(proto.uint64_data(), std::move(type));
+    case DType::kUInt32:
+      return FromField<uint32_t>(proto.uint64_data(), std::move(type));
+    case DType::kInt32:
+      return FromField<int32_t>(proto.int32_data(), std::move(type));
+    case DType::kInt16:
+      return FromField<int16_t>(proto.int32_data(), std::move(type));
+    case DType::kInt8:
+      return FromField<int8_t>(proto.int32_data(), std::move(type));
+    case DType::kUInt8:
+      return FromField<uint8_t>(proto.int32_data(), std::move(type));
+    case DType::kBool:
+      return FromField<bool>(proto.int32_data(), std::move(type));
     // 16-bit floats stand as their bits.
     case DType::kUInt16:
     case DType::kFloat16:
-    case DType::kBFloat16: return FromField<uint16_t>(proto.int32_data(), std::move(type));
-    case DType::kUndefined: break;
+    case DType::kBFloat16:
+      return FromField<uint16_t>(proto.int32_data(), std::move(type));
+    case DType::kUndefined:
+      break;
   }
   return InvalidArgument("its type is undefined");
 }
@@ -99,25 +111,40 @@ absl::StatusOr<Tensor> Convert(const TensorProto& proto, const std::filesystem::
 
 absl::StatusOr<DType> ElementType(int data_type) {
   switch (data_type) {
-    case TensorProto::FLOAT: return DType::kFloat32;
-    case TensorProto::UINT8: return DType::kUInt8;
-    case TensorProto::INT8: return DType::kInt8;
-    case TensorProto::UINT16: return DType::kUInt16;
-    case TensorProto::INT16: return DType::kInt16;
-    case TensorProto::INT32: return DType::kInt32;
-    case TensorProto::INT64: return DType::kInt64;
-    case TensorProto::BOOL: return DType::kBool;
-    case TensorProto::FLOAT16: return DType::kFloat16;
-    case TensorProto::DOUBLE: return DType::kFloat64;
-    case TensorProto::UINT32: return DType::kUInt32;
-    case TensorProto::UINT64: return DType::kUInt64;
-    case TensorProto::BFLOAT16: return DType::kBFloat16;
-    case TensorProto::UNDEFINED: return InvalidArgument("element type is undefined");
-    default: break;
+    case TensorProto::FLOAT:
+      return DType::kFloat32;
+    case TensorProto::UINT8:
+      return DType::kUInt8;
+    case TensorProto::INT8:
+      return DType::kInt8;
+    case TensorProto::UINT16:
+      return DType::kUInt16;
+    case TensorProto::INT16:
+      return DType::kInt16;
+    case TensorProto::INT32:
+      return DType::kInt32;
+    case TensorProto::INT64:
+      return DType::kInt64;
+    case TensorProto::BOOL:
+      return DType::kBool;
+    case TensorProto::FLOAT16:
+      return DType::kFloat16;
+    case TensorProto::DOUBLE:
+      return DType::kFloat64;
+    case TensorProto::UINT32:
+      return DType::kUInt32;
+    case TensorProto::UINT64:
+      return DType::kUInt64;
+    case TensorProto::BFLOAT16:
+      return DType::kBFloat16;
+    case TensorProto::UNDEFINED:
+      return InvalidArgument("element type is undefined");
+    default:
+      break;
   }
   if (TensorProto::DataType_IsValid(data_type)) {
-    return Unimplemented("element type {}", TensorProto::DataType_Name(
-                                                static_cast<TensorProto::DataType>(data_type)));
+    return Unimplemented("element type {}",
+                         TensorProto::DataType_Name(static_cast<TensorProto::DataType>(data_type)));
   }
   return Unimplemented("element type number {}", data_type);
 }

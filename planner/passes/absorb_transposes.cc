@@ -32,7 +32,9 @@ std::optional<int> FirstFlattened(const Permutation& perm, const Shape& transpos
 class Absorber {
  public:
   explicit Absorber(Graph& graph)
-      : graph_(graph), reader_(SingleReaders(graph)), producer_(ComputeUses(graph).producer),
+      : graph_(graph),
+        reader_(SingleReaders(graph)),
+        producer_(ComputeUses(graph).producer),
         names_(graph) {}
 
   void Run() {
@@ -74,9 +76,10 @@ class Absorber {
     if (static_cast<int>(perm.size()) != transposed.rank()) return -1;
     const auto first = FirstFlattened(perm, transposed, rows.back());
     if (!first) return -1;
-    product.inputs[1] = graph_.AddConstant(
-        names_.Fresh(graph_.at(product.inputs[1]).name + "/reordered"),
-        ReorderedRows(*weights, product.attributes.Int("transB", 0) != 0, perm, transposed, *first));
+    product.inputs[1] =
+        graph_.AddConstant(names_.Fresh(graph_.at(product.inputs[1]).name + "/reordered"),
+                           ReorderedRows(*weights, product.attributes.Int("transB", 0) != 0, perm,
+                                         transposed, *first));
     reshaped = moved.inputs[0];
     return transpose;
   }
@@ -98,8 +101,7 @@ class Absorber {
       order.push_back(static_cast<int>(extents.size()));
       extents.push_back(weights.shape()[1]);
     }
-    return Reshaped(Permuted(Reshaped(weights, Shape(std::move(extents))), order),
-                    weights.shape());
+    return Reshaped(Permuted(Reshaped(weights, Shape(std::move(extents))), order), weights.shape());
   }
 
   Graph& graph_;

@@ -40,16 +40,22 @@ bool GivesBackItsInput(const Graph& graph, const Node& node) {
     case OpKind::kSqueeze:
     case OpKind::kUnsqueeze:
     case OpKind::kExpand:
-    case OpKind::kTile: return true;
+    case OpKind::kTile:
+      return true;
     case OpKind::kConcat:
     case OpKind::kSum:
     case OpKind::kMax:
     case OpKind::kMin:
-    case OpKind::kMean: return node.inputs.size() == 1;
-    case OpKind::kTranspose: return IsInOrder(node.attributes.Ints("perm"), shape.rank());
-    case OpKind::kSlice: return IsIdentityMap(SliceMap(call.call()), shape);
-    case OpKind::kPad: return IsIdentityMap(PadMap(call.call()), shape);
-    default: return false;
+    case OpKind::kMean:
+      return node.inputs.size() == 1;
+    case OpKind::kTranspose:
+      return IsInOrder(node.attributes.Ints("perm"), shape.rank());
+    case OpKind::kSlice:
+      return IsIdentityMap(SliceMap(call.call()), shape);
+    case OpKind::kPad:
+      return IsIdentityMap(PadMap(call.call()), shape);
+    default:
+      return false;
   }
 }
 

@@ -1,5 +1,6 @@
-// Removes nodes that give back their input: Identity, a Cast to the same type, a Transpose in order,
-// a Reshape to the same shape, a Slice of everything, a Pad by nothing, a Concat or Sum of one, ...
+// Removes nodes that give back their input: Identity, a Cast to the same type, a Transpose in
+// order, a Reshape to the same shape, a Slice of everything, a Pad by nothing, a Concat or Sum of
+// one, ...
 #pragma once
 
 #include "kernels/graph.h"

@@ -18,9 +18,12 @@ bool ProducesChannels(const Graph& graph, const Node& node) {
   if (!node.tail.empty() || node.layout != DataLayout::kNchw) return false;
   switch (node.kind) {
     case OpKind::kConv:
-    case OpKind::kConvTranspose: return true;
-    case OpKind::kMatMul: return graph.at(node.inputs[1]).type.shape.rank() >= 2;
-    default: return false;
+    case OpKind::kConvTranspose:
+      return true;
+    case OpKind::kMatMul:
+      return graph.at(node.inputs[1]).type.shape.rank() >= 2;
+    default:
+      return false;
   }
 }
 
@@ -49,8 +52,12 @@ std::optional<PerChannel> AffineOf(OpKind kind, int data, const std::vector<doub
   PerChannel affine{std::vector<double>(constant.size(), 1.0),
                     std::vector<double>(constant.size(), 0.0)};
   switch (kind) {
-    case OpKind::kMul: affine.scale = constant; break;
-    case OpKind::kAdd: affine.shift = constant; break;
+    case OpKind::kMul:
+      affine.scale = constant;
+      break;
+    case OpKind::kAdd:
+      affine.shift = constant;
+      break;
     case OpKind::kSub:
       affine.shift = constant;
       for (double& value : data == 0 ? affine.shift : affine.scale) value = -value;
@@ -59,7 +66,8 @@ std::optional<PerChannel> AffineOf(OpKind kind, int data, const std::vector<doub
       if (data != 0) return std::nullopt;
       for (size_t c = 0; c < constant.size(); ++c) affine.scale[c] = 1.0 / constant[c];
       break;
-    default: return std::nullopt;
+    default:
+      return std::nullopt;
   }
   const auto finite = [](const std::vector<double>& list) {
     return std::all_of(list.begin(), list.end(), [](double v) { return std::isfinite(v); });
@@ -70,9 +78,9 @@ std::optional<PerChannel> AffineOf(OpKind kind, int data, const std::vector<doub
 
 // Element i of the weights belongs to channel Channel(i).
 struct ChannelMap {
-  int64_t inner = 1;      // elements of one channel that stand together
-  int64_t channels = 1;   // channels that alternate
-  int64_t group_span = 0; // elements of one group; 0: one group
+  int64_t inner = 1;       // elements of one channel that stand together
+  int64_t channels = 1;    // channels that alternate
+  int64_t group_span = 0;  // elements of one group; 0: one group
   int64_t Channel(int64_t i) const {
     const int64_t within = (i / inner) % channels;
     return group_span == 0 ? within : (i / group_span) * channels + within;
@@ -111,7 +119,9 @@ Tensor ScaledWeights(const Node& node, const Tensor& weights, const std::vector<
 class AffineFolder {
  public:
   explicit AffineFolder(Graph& graph)
-      : graph_(graph), readers_(SingleReaders(graph)), names_(graph),
+      : graph_(graph),
+        readers_(SingleReaders(graph)),
+        names_(graph),
         producer_(ComputeUses(graph).producer) {}
 
   void Run() {
@@ -151,8 +161,8 @@ class AffineFolder {
   }
 
   bool Apply(const PerChannel& affine, Node& producer) {
-    const bool scales = std::any_of(affine.scale.begin(), affine.scale.end(),
-                                    [](double s) { return s != 1.0; });
+    const bool scales =
+        std::any_of(affine.scale.begin(), affine.scale.end(), [](double s) { return s != 1.0; });
     const Tensor* weights = graph_.at(producer.inputs[1]).constant.get();
     if (scales && weights == nullptr) return false;
     const ValueId bias_id = producer.inputs.size() > 2 ? producer.inputs[2] : ValueId::kNone;

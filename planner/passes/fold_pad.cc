@@ -114,8 +114,10 @@ class PadFolder {
         return ResolveWindow(window, input, absl::MakeConstSpan(weights.extents()).subspan(2));
       }
       case OpKind::kMaxPool:
-      case OpKind::kAveragePool: return ResolvePoolWindow(call.call());
-      default: return InvalidArgument("no window");
+      case OpKind::kAveragePool:
+        return ResolvePoolWindow(call.call());
+      default:
+        return InvalidArgument("no window");
     }
   }
 
@@ -124,7 +126,8 @@ class PadFolder {
     const bool zero = pads.fill_pattern == 0;
     const bool ceils = window.attributes.Int("ceil_mode", 0) != 0;
     switch (window.kind) {
-      case OpKind::kConv: return zero;
+      case OpKind::kConv:
+        return zero;
       case OpKind::kAveragePool: {
         const bool counts = window.attributes.Int("count_include_pad", 0) != 0;
         const bool own_pads = std::any_of(axes.begin(), axes.end(), [](const AxisWindow& axis) {
@@ -142,7 +145,8 @@ class PadFolder {
         }
         return zero && sees_a_value && IsNeverNegative(graph_, pad.inputs[0], producer_);
       }
-      default: return false;
+      default:
+        return false;
     }
   }
 

@@ -30,7 +30,9 @@ int TailOperandCount(const Node& node) {
 class Fuser {
  public:
   explicit Fuser(Graph& graph)
-      : graph_(graph), reader_(SingleReaders(graph)), producer_(ComputeUses(graph).producer),
+      : graph_(graph),
+        reader_(SingleReaders(graph)),
+        producer_(ComputeUses(graph).producer),
         removed_(graph.nodes.size()) {}
 
   void Run() {

@@ -39,9 +39,8 @@ void RemoveDeadNodes(Graph& graph) {
   std::vector<bool> dead(graph.nodes.size());
   for (size_t i = graph.nodes.size(); i-- > 0;) {
     Node& node = graph.nodes[i];
-    dead[i] = std::none_of(node.outputs.begin(), node.outputs.end(), [&](ValueId id) {
-      return id != ValueId::kNone && read[Index(id)];
-    });
+    dead[i] = std::none_of(node.outputs.begin(), node.outputs.end(),
+                           [&](ValueId id) { return id != ValueId::kNone && read[Index(id)]; });
     if (dead[i]) continue;
     for (const ValueId id : ReadValues(node)) read[Index(id)] = true;
   }

@@ -11,7 +11,9 @@ namespace {
 class Hoister {
  public:
   explicit Hoister(Graph& graph)
-      : graph_(graph), reader_(SingleReaders(graph)), names_(graph),
+      : graph_(graph),
+        reader_(SingleReaders(graph)),
+        names_(graph),
         maker_(graph.values.size(), -1) {}
 
   void Run() {

@@ -63,8 +63,10 @@ std::optional<Tensor> KnownResult(const Graph& graph, const Node& node) {
   const TensorType& type = graph.at(node.outputs[0]).type;
   const Tensor* first = ConstantInput(graph, node, 0);
   switch (node.kind) {
-    case OpKind::kShape: return ShapeResult(graph, node);
-    case OpKind::kConstant: return ConstantResult(node, type);
+    case OpKind::kShape:
+      return ShapeResult(graph, node);
+    case OpKind::kConstant:
+      return ConstantResult(node, type);
     case OpKind::kConstantOfShape:
       if (first == nullptr) return std::nullopt;
       return Filled(node.attributes.TensorOrNull("value"), type);
@@ -75,7 +77,8 @@ std::optional<Tensor> KnownResult(const Graph& graph, const Node& node) {
     case OpKind::kUnsqueeze:
       if (first == nullptr) return std::nullopt;
       return SameBytes(*first, type);
-    default: return std::nullopt;
+    default:
+      return std::nullopt;
   }
 }
 

@@ -53,8 +53,8 @@ std::optional<PermutedNode> PermuteReduce(const OpCall& call, LayoutContext& con
       moved_axes.push_back(static_cast<int64_t>(k));
     }
   }
-  PermutedNode result{*call.node, axes->keep_dims ? input->order
-                                                  : WithoutAxes(input->order, axes->reduced)};
+  PermutedNode result{*call.node,
+                      axes->keep_dims ? input->order : WithoutAxes(input->order, axes->reduced)};
   result.node.inputs = {input->id};
   result.node.attributes.Set("axes", std::move(moved_axes));
   return result;

@@ -85,8 +85,7 @@ std::optional<PermutedNode> PermuteConcat(const OpCall& call, LayoutContext& con
 std::optional<PermutedNode> PermuteReshape(const OpCall& call, LayoutContext& context) {
   const Placement input = context.placements.Primary(call.node->inputs[0]);
   if (IsIdentity(input.order)) return std::nullopt;
-  const auto order =
-      PassThroughReshape(call.input(0).shape, call.output().shape, input.order);
+  const auto order = PassThroughReshape(call.input(0).shape, call.output().shape, input.order);
   if (!order) return std::nullopt;
   const ValueId source = context.placements.Get(call.node->inputs[0], order->from_order);
   const Shape shape = Permuted(call.output().shape, order->to_order);
@@ -104,23 +103,34 @@ std::optional<PermutedNode> PermuteNode(const OpCall& call, LayoutContext& conte
   if (!call.node->tail.empty()) return std::nullopt;
   if (IsSpatial(call.node->kind)) return PermuteSpatial(call, context);
   switch (call.node->kind) {
-    case OpKind::kConcat: return PermuteConcat(call, context);
-    case OpKind::kReshape: return PermuteReshape(call, context);
-    case OpKind::kMatMul: return PermuteMatMul(call, context);
+    case OpKind::kConcat:
+      return PermuteConcat(call, context);
+    case OpKind::kReshape:
+      return PermuteReshape(call, context);
+    case OpKind::kMatMul:
+      return PermuteMatMul(call, context);
     case OpKind::kReduceMean:
     case OpKind::kReduceSum:
     case OpKind::kReduceMax:
-    case OpKind::kReduceMin: return PermuteReduce(call, context);
+    case OpKind::kReduceMin:
+      return PermuteReduce(call, context);
     case OpKind::kArgMax:
-    case OpKind::kArgMin: return PermuteArg(call, context);
+    case OpKind::kArgMin:
+      return PermuteArg(call, context);
     case OpKind::kSoftmax:
-    case OpKind::kLogSoftmax: return PermuteSoftmax(call, context);
-    case OpKind::kSlice: return PermuteSlice(call, context);
-    case OpKind::kPad: return PermutePad(call, context);
-    case OpKind::kGather: return PermuteGather(call, context);
+    case OpKind::kLogSoftmax:
+      return PermuteSoftmax(call, context);
+    case OpKind::kSlice:
+      return PermuteSlice(call, context);
+    case OpKind::kPad:
+      return PermutePad(call, context);
+    case OpKind::kGather:
+      return PermuteGather(call, context);
     case OpKind::kExpand:
-    case OpKind::kTile: return PermutePerAxisList(call, context);
-    default: break;
+    case OpKind::kTile:
+      return PermutePerAxisList(call, context);
+    default:
+      break;
   }
   if (GetOpDef(call.node->kind).elementwise) return PermuteElementwise(call, context);
   return std::nullopt;

@@ -16,7 +16,8 @@ bool IsIdentity(const Permutation& order) {
 
 Permutation Inverse(const Permutation& order) {
   Permutation inverse(order.size());
-  for (size_t k = 0; k < order.size(); ++k) inverse[static_cast<size_t>(order[k])] = static_cast<int>(k);
+  for (size_t k = 0; k < order.size(); ++k)
+    inverse[static_cast<size_t>(order[k])] = static_cast<int>(k);
   return inverse;
 }
 
@@ -63,9 +64,7 @@ Tensor Permuted(const Tensor& tensor, const Permutation& order) {
   return result;
 }
 
-std::vector<int64_t> ToAttribute(const Permutation& order) {
-  return {order.begin(), order.end()};
-}
+std::vector<int64_t> ToAttribute(const Permutation& order) { return {order.begin(), order.end()}; }
 
 Permutation SignificantOrder(const Permutation& order, const Shape& original) {
   Permutation significant;

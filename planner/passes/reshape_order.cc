@@ -55,9 +55,8 @@ std::optional<ReshapeOrder> PassThroughReshape(const Shape& from, const Shape& t
   std::vector<AxisGroup> groups = GroupAxes(from, to);
   const Permutation place = Inverse(order);
   for (AxisGroup& group : groups) group.position = PositionOf(group, from, place);
-  std::stable_sort(groups.begin(), groups.end(), [](const AxisGroup& a, const AxisGroup& b) {
-    return a.position < b.position;
-  });
+  std::stable_sort(groups.begin(), groups.end(),
+                   [](const AxisGroup& a, const AxisGroup& b) { return a.position < b.position; });
   ReshapeOrder result;
   for (const AxisGroup& group : groups) {
     result.from_order.insert(result.from_order.end(), group.from.begin(), group.from.end());

@@ -31,17 +31,22 @@ std::optional<std::vector<Ints>> Operands(const Graph& graph, const Node& node) 
 
 std::optional<int64_t> Combine(OpKind kind, int64_t a, int64_t b) {
   switch (kind) {
-    case OpKind::kAdd: return CheckedAdd(a, b);
+    case OpKind::kAdd:
+      return CheckedAdd(a, b);
     case OpKind::kSub:
       if (b == std::numeric_limits<int64_t>::min()) return std::nullopt;
       return CheckedAdd(a, -b);
-    case OpKind::kMul: return CheckedMul(a, b);
+    case OpKind::kMul:
+      return CheckedMul(a, b);
     case OpKind::kDiv:
       if (b == 0 || (b == -1 && a == std::numeric_limits<int64_t>::min())) return std::nullopt;
       return a / b;
-    case OpKind::kMax: return std::max(a, b);
-    case OpKind::kMin: return std::min(a, b);
-    default: return std::nullopt;
+    case OpKind::kMax:
+      return std::max(a, b);
+    case OpKind::kMin:
+      return std::min(a, b);
+    default:
+      return std::nullopt;
   }
 }
 
@@ -62,7 +67,8 @@ std::optional<Ints> Gathered(const Ints& data, const Ints& indices) {
   const auto extent = static_cast<int64_t>(data.size());
   for (const int64_t index : indices) {
     const int64_t position = index < 0 ? index + extent : index;
-    if (position < 0 || position >= extent) return std::nullopt;  // the evaluator's or runtime's error
+    if (position < 0 || position >= extent)
+      return std::nullopt;  // the evaluator's or runtime's error
     result.push_back(data[static_cast<size_t>(position)]);
   }
   return result;
@@ -81,20 +87,23 @@ std::optional<Ints> Sliced(const Graph& graph, const Node& node, const Ints& dat
   return result;
 }
 
-std::optional<Ints> Compute(const Graph& graph, const Node& node,
-                            const std::vector<Ints>& operands, size_t count) {
+std::optional<Ints> Compute(const Graph& graph, const Node& node, const std::vector<Ints>& operands,
+                            size_t count) {
   switch (node.kind) {
     case OpKind::kConcat: {
       Ints all;
       for (const Ints& list : operands) all.insert(all.end(), list.begin(), list.end());
       return all;
     }
-    case OpKind::kCast: return operands[0];
+    case OpKind::kCast:
+      return operands[0];
     case OpKind::kGather:
       if (graph.at(node.inputs[0]).type.shape.rank() != 1) return std::nullopt;
       return Gathered(operands[0], operands[1]);
-    case OpKind::kSlice: return Sliced(graph, node, operands[0]);
-    default: return Pairwise(node.kind, operands, count);
+    case OpKind::kSlice:
+      return Sliced(graph, node, operands[0]);
+    default:
+      return Pairwise(node.kind, operands, count);
   }
 }
 
@@ -148,8 +157,10 @@ bool IsShapeArithmetic(OpKind kind) {
     case OpKind::kMul:
     case OpKind::kDiv:
     case OpKind::kMax:
-    case OpKind::kMin: return true;
-    default: return false;
+    case OpKind::kMin:
+      return true;
+    default:
+      return false;
   }
 }
 

@@ -42,7 +42,9 @@ std::vector<bool> FeedsSpatial(const Graph& graph) {
 class LayoutPass {
  public:
   explicit LayoutPass(Graph& graph)
-      : graph_(graph), feeds_spatial_(FeedsSpatial(graph)), model_nodes_(std::move(graph.nodes)),
+      : graph_(graph),
+        feeds_spatial_(FeedsSpatial(graph)),
+        model_nodes_(std::move(graph.nodes)),
         placements_(graph, nodes_) {
     graph.nodes.clear();
   }

@@ -2,12 +2,12 @@
 // few transposes as the graph allows.
 //
 // Method: one walk in topological order in which every value may stand in memory with its axes in
-// another order (a placement). A Transpose of the model only renames axes and emits nothing. Spatial
-// ops ask for channels last; elementwise ops, reductions, Concat, Slice, Pad, Softmax and the like
-// take the order that their operands have, with their axes renamed; a Reshape passes on every order
-// under which the elements it groups stay together. A Transpose is emitted only where a node, or the
-// caller at a graph output, needs an order in which the value does not stand yet; where only axes of
-// extent 1 move it is a Reshape. Constants are permuted at compile time.
+// another order (a placement). A Transpose of the model only renames axes and emits nothing.
+// Spatial ops ask for channels last; elementwise ops, reductions, Concat, Slice, Pad, Softmax and
+// the like take the order that their operands have, with their axes renamed; a Reshape passes on
+// every order under which the elements it groups stay together. A Transpose is emitted only where a
+// node, or the caller at a graph output, needs an order in which the value does not stand yet;
+// where only axes of extent 1 move it is a Reshape. Constants are permuted at compile time.
 //
 // Complexity: linear in nodes.
 #pragma once

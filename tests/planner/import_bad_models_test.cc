@@ -1,4 +1,5 @@
-// Every malformed, odd or out-of-scope model: a clean error, or a graph, in bounded time and memory.
+// Every malformed, odd or out-of-scope model: a clean error, or a graph, in bounded time and
+// memory.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>

@@ -1,9 +1,8 @@
 #include "planner/onnx/import.h"
 
-#include <sys/stat.h>
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include "tests/planner/model_builder.h"
 
@@ -87,8 +86,8 @@ TEST_F(ImportTest, NamesAllUnsupportedOpsAtOnce) {
   builder.Node("Sin", {"b"}, {"y"});
   const auto graph = Import(builder);
   EXPECT_TRUE(absl::IsUnimplemented(graph.status())) << graph.status();
-  EXPECT_THAT(MessageOf(graph), AllOf(HasSubstr("Cos x1 (first node 1)"),
-                                      HasSubstr("Sin x2 (first 'first')")));
+  EXPECT_THAT(MessageOf(graph),
+              AllOf(HasSubstr("Cos x1 (first node 1)"), HasSubstr("Sin x2 (first 'first')")));
 }
 
 TEST_F(ImportTest, FreeDimensionsAreListedAndPinned) {
@@ -126,8 +125,8 @@ TEST_F(ImportTest, BindsInputsAsConstants) {
   builder.Input("x", {6}).Input("shape", {2}, TensorProto::INT64).Output("y", {2, 3});
   builder.Node("Reshape", {"x", "shape"}, {"y"});
   ImportOptions options;
-  options.constant_inputs.emplace(
-      "shape", Tensor::FromValues<int64_t>(DType::kInt64, Shape{2}, {2, 3}));
+  options.constant_inputs.emplace("shape",
+                                  Tensor::FromValues<int64_t>(DType::kInt64, Shape{2}, {2, 3}));
   const auto graph = Import(builder, options);
   ASSERT_TRUE(graph.ok()) << graph.status();
   EXPECT_EQ(graph->inputs.size(), 1u);

@@ -18,8 +18,8 @@ namespace {
 namespace fs = std::filesystem;
 
 struct CorpusCase {
-  std::string model;     // path below corpus/models, without the ending; "seeded/..." is made
-  int most_transposes;   // that the prepared graph may keep
+  std::string model;    // path below corpus/models, without the ending; "seeded/..." is made
+  int most_transposes;  // that the prepared graph may keep
 };
 void PrintTo(const CorpusCase& corpus_case, std::ostream* stream) { *stream << corpus_case.model; }
 
@@ -29,16 +29,17 @@ fs::path SeededModel(const fs::path& shared, const std::string& name) {
   if (fs::exists(made)) return made;
   const fs::path part = made.string() + "." + std::to_string(getpid());
   const std::string light = "light_" + name.substr(std::string("seeded_").size()) + ".onnx";
-  const std::string command = fmt::format(
-      "/usr/bin/python3 '{}' '{}' '{}'", (shared / "tools/seed_weights.py").string(),
-      (shared / "corpus/models/vision-light" / light).string(), part.string());
+  const std::string command =
+      fmt::format("/usr/bin/python3 '{}' '{}' '{}'", (shared / "tools/seed_weights.py").string(),
+                  (shared / "corpus/models/vision-light" / light).string(), part.string());
   if (std::system(command.c_str()) != 0) return {};
   fs::rename(part, made);
   return made;
 }
 
 // Elements that are off by more than 1e-3 of the largest, or of what the runtime that made the
-// references resolves: its logistic is 0.5 + f(x) in float, in steps of 2^-25 and a few of them off.
+// references resolves: its logistic is 0.5 + f(x) in float, in steps of 2^-25 and a few of them
+// off.
 int64_t CountMismatches(const Tensor& actual, const Tensor& expected) {
   const absl::Span<const float> a = actual.Values<float>(), e = expected.Values<float>();
   float largest = 0;
@@ -77,8 +78,8 @@ void RunCase(const fs::path& model, const fs::path& refs, int most_transposes) {
     ASSERT_TRUE(expected.ok()) << expected.status();
     ASSERT_EQ((*outputs)[i].type(), expected->type());
     // A peak that is told from its neighbour by the last bit of a float (mlsd) falls either way.
-    EXPECT_LE(CountMismatches((*outputs)[i], *expected),
-              expected->shape().ElementCount() / 10000) << "output " << i;
+    EXPECT_LE(CountMismatches((*outputs)[i], *expected), expected->shape().ElementCount() / 10000)
+        << "output " << i;
     EXPECT_EQ(prepared->at(prepared->outputs[i]).name, std::string(io["outputs"][i]["name"]));
   }
 }
@@ -101,22 +102,19 @@ TEST_P(CorpusTest, MatchesExpectedOutputs) {
 
 INSTANTIATE_TEST_SUITE_P(
     Models, CorpusTest,
-    ::testing::Values(CorpusCase{"vision/mnist_cntk", 0},
-                      CorpusCase{"vision/blazeface_front_128", 0},
-                      CorpusCase{"vision/mlsd_320_tiny", 0},
-                      CorpusCase{"vision/stm_mobilenet_v2_128_050", 1},
-                      CorpusCase{"vision/ultraface_slim_320", 1},
-                      CorpusCase{"vision/ultraface_slim_320_simplified", 1},
-                      CorpusCase{"vision/yunet_n_320", 1}, CorpusCase{"dynamic/yunet_n_dynamic", 1},
-                      CorpusCase{"dynamic/ppocrv4_det", 2}, CorpusCase{"dynamic/espcn_superres_op15", 3},
-                      CorpusCase{"vision-light/light_inception_v1", 1},
-                      CorpusCase{"vision-light/light_resnet50", 1},
-                      CorpusCase{"vision-light/light_shufflenet", 17},
-                      CorpusCase{"vision-light/light_squeezenet", 1},
-                      CorpusCase{"seeded/seeded_inception_v1", 1},
-                      CorpusCase{"seeded/seeded_resnet50", 1},
-                      CorpusCase{"seeded/seeded_shufflenet", 17},
-                      CorpusCase{"seeded/seeded_squeezenet", 1}),
+    ::testing::Values(
+        CorpusCase{"vision/mnist_cntk", 0}, CorpusCase{"vision/blazeface_front_128", 0},
+        CorpusCase{"vision/mlsd_320_tiny", 0}, CorpusCase{"vision/stm_mobilenet_v2_128_050", 1},
+        CorpusCase{"vision/ultraface_slim_320", 1},
+        CorpusCase{"vision/ultraface_slim_320_simplified", 1}, CorpusCase{"vision/yunet_n_320", 1},
+        CorpusCase{"dynamic/yunet_n_dynamic", 1}, CorpusCase{"dynamic/ppocrv4_det", 2},
+        CorpusCase{"dynamic/espcn_superres_op15", 3},
+        CorpusCase{"vision-light/light_inception_v1", 1},
+        CorpusCase{"vision-light/light_resnet50", 1},
+        CorpusCase{"vision-light/light_shufflenet", 17},
+        CorpusCase{"vision-light/light_squeezenet", 1}, CorpusCase{"seeded/seeded_inception_v1", 1},
+        CorpusCase{"seeded/seeded_resnet50", 1}, CorpusCase{"seeded/seeded_shufflenet", 17},
+        CorpusCase{"seeded/seeded_squeezenet", 1}),
     [](const auto& info) { return fs::path(info.param.model).filename().string(); });
 
 }  // namespace

@@ -18,8 +18,7 @@ TEST(FoldConstants, ShapeChainVanishesWithoutEvaluator) {
   const ValueId x = t.Input({2, 3, 4});
   const ValueId shape = t.Apply(OpKind::kShape, {x});
   const ValueId batch = t.Apply(OpKind::kGather, {shape, t.Ints({0})}, {{"axis", int64_t{0}}});
-  const ValueId target =
-      t.Apply(OpKind::kConcat, {batch, t.Ints({-1})}, {{"axis", int64_t{0}}});
+  const ValueId target = t.Apply(OpKind::kConcat, {batch, t.Ints({-1})}, {{"axis", int64_t{0}}});
   // The types after this point are known only when the chain is folded.
   Node reshape;
   reshape.kind = OpKind::kReshape;
@@ -239,12 +238,13 @@ TEST(FoldPad, NotWhereTheFillWouldCount) {
   const ValueId x = t.Input({1, 3, 7, 8});
   const ValueId pads = t.Ints({0, 0, 1, 1, 0, 0, 1, 1});
   const ValueId one = t.Filled({}, 1.0f);
-  t.Output(t.Apply(OpKind::kConv, {t.Apply(OpKind::kPad, {x, pads, one}),
-                                   t.Weights({2, 3, 3, 3})}));
+  t.Output(
+      t.Apply(OpKind::kConv, {t.Apply(OpKind::kPad, {x, pads, one}), t.Weights({2, 3, 3, 3})}));
   t.Output(t.Apply(OpKind::kMaxPool, {t.Apply(OpKind::kPad, {x, pads})},
                    {{"kernel_shape", Ints{3, 3}}}));
-  t.Output(t.Apply(OpKind::kConv, {t.Apply(OpKind::kPad, {x, pads}, {{"mode", std::string("edge")}}),
-                                   t.Weights({2, 3, 3, 3})}));
+  t.Output(
+      t.Apply(OpKind::kConv, {t.Apply(OpKind::kPad, {x, pads}, {{"mode", std::string("edge")}}),
+                              t.Weights({2, 3, 3, 3})}));
   t.Output(t.Apply(OpKind::kAveragePool, {t.Apply(OpKind::kPad, {x, pads})},
                    {{"kernel_shape", Ints{3, 3}}, {"pads", Ints{1, 1, 1, 1}}}));
   Graph after = t.graph;

@@ -16,8 +16,7 @@ Graph Fused(Graph graph) {
 }
 
 ValueId Pointwise(TestGraph& t, ValueId x, int64_t channels) {
-  return t.Apply(OpKind::kConv,
-                 {x, t.Weights({channels, t.graph.at(x).type.shape[1], 1, 1})});
+  return t.Apply(OpKind::kConv, {x, t.Weights({channels, t.graph.at(x).type.shape[1], 1, 1})});
 }
 
 TEST(FuseElementwise, ChainBecomesATail) {
@@ -52,11 +51,11 @@ TEST(FuseElementwise, WhatMustStay) {
   const ValueId x = t.Input({1, 3, 4, 4});
   const ValueId output = Pointwise(t, x, 3);
   t.Output(output);
-  t.Output(t.Apply(OpKind::kRelu, {output}));        // a graph output is stored as it is
+  t.Output(t.Apply(OpKind::kRelu, {output}));  // a graph output is stored as it is
   const ValueId twice = Pointwise(t, x, 3);
-  t.Output(t.Apply(OpKind::kMul, {twice, twice}));   // read twice
+  t.Output(t.Apply(OpKind::kMul, {twice, twice}));  // read twice
   const ValueId grows = Pointwise(t, x, 1);
-  t.Output(t.Apply(OpKind::kAdd, {grows, x}));       // the result is larger than the value
+  t.Output(t.Apply(OpKind::kAdd, {grows, x}));  // the result is larger than the value
   const Graph after = Fused(t.graph);
   EXPECT_EQ(after.nodes.size(), t.graph.nodes.size()) << DumpGraph(after);
 }

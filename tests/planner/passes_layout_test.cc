@@ -56,7 +56,8 @@ TEST(PassThroughReshape, GroupsMayStandInAnyOrder) {
 
 TEST(Permuted, AgreesWithIndexing) {
   Tensor tensor(TensorType{DType::kFloat32, Shape{2, 3, 4}});
-  for (int i = 0; i < 24; ++i) tensor.Values<float>()[static_cast<size_t>(i)] = static_cast<float>(i);
+  for (int i = 0; i < 24; ++i)
+    tensor.Values<float>()[static_cast<size_t>(i)] = static_cast<float>(i);
   const Tensor permuted = Permuted(tensor, {2, 0, 1});
   EXPECT_EQ(permuted.shape(), (Shape{4, 2, 3}));
   size_t at = 0;
@@ -74,8 +75,8 @@ TEST(ToNhwc, ResidualNetworkTransposesAtItsEndsOnly) {
   TestGraph t(1);
   const ValueId x = t.Input({2, 3, 8, 8});
   const ValueId stem = t.Apply(OpKind::kRelu, {Conv(t, x, 8)});
-  const ValueId pooled = t.Apply(OpKind::kMaxPool, {stem}, {{"kernel_shape", Ints{2, 2}},
-                                                            {"strides", Ints{2, 2}}});
+  const ValueId pooled =
+      t.Apply(OpKind::kMaxPool, {stem}, {{"kernel_shape", Ints{2, 2}}, {"strides", Ints{2, 2}}});
   ValueId y = t.Apply(OpKind::kRelu, {Conv(t, pooled, 8)});
   y = t.Apply(OpKind::kAdd, {Conv(t, y, 8), pooled});
   y = t.Apply(OpKind::kMul, {y, t.Weights({8, 1, 1})});
@@ -107,8 +108,8 @@ TEST(ToNhwc, DetectorHeadsAndClassifierNeedNone) {
   ValueId head = t.Apply(OpKind::kTranspose, {Conv(t, features, 4)}, {{"perm", Ints{0, 2, 3, 1}}});
   head = t.Apply(OpKind::kReshape, {head, t.Ints({1, -1, 2})});
   t.Output(t.Apply(OpKind::kSoftmax, {head}, {{"axis", int64_t{-1}}}));
-  const ValueId pooled = t.Apply(OpKind::kReduceMean, {features},
-                                 {{"axes", Ints{2, 3}}, {"keepdims", int64_t{1}}});
+  const ValueId pooled =
+      t.Apply(OpKind::kReduceMean, {features}, {{"axes", Ints{2, 3}}, {"keepdims", int64_t{1}}});
   const ValueId flat = t.Apply(OpKind::kReshape, {pooled, t.Ints({1, 8})});
   t.Output(t.Apply(OpKind::kMatMul, {flat, t.Weights({8, 5})}));
   const Graph after = Laid(t.graph);
@@ -153,8 +154,8 @@ TEST(ToNhwc, OneAndThreeSpatialAxes) {
   TestGraph t(13);
   const ValueId line = t.Apply(OpKind::kConv, {t.Input({2, 3, 9}), t.Weights({4, 3, 3})});
   t.Output(t.Apply(OpKind::kAdd, {line, t.Weights({4, 1})}));
-  const ValueId cube = t.Apply(OpKind::kMaxPool, {t.Input({1, 2, 4, 4, 4})},
-                               {{"kernel_shape", Ints{2, 2, 2}}});
+  const ValueId cube =
+      t.Apply(OpKind::kMaxPool, {t.Input({1, 2, 4, 4, 4})}, {{"kernel_shape", Ints{2, 2, 2}}});
   t.Output(cube);
   ExpectSameResults(t.graph, Laid(t.graph), 14);
 }
@@ -230,12 +231,14 @@ ValueId RandomOp(TestGraph& t, ValueId x, const std::vector<ValueId>& earlier) {
   const Shape shape = t.graph.at(x).type.shape;
   switch (t.RandomInt(0, 13)) {
     case 0:
-    case 1: return Conv(t, x, t.RandomInt(1, 5));
-    case 2: return t.Apply(OpKind::kRelu, {x});
+    case 1:
+      return Conv(t, x, t.RandomInt(1, 5));
+    case 2:
+      return t.Apply(OpKind::kRelu, {x});
     case 3: {
       std::vector<int64_t> perm{0, 1, 2, 3};
-      for (int i = 3; i > 0; --i) std::swap(perm[static_cast<size_t>(i)],
-                                            perm[static_cast<size_t>(t.RandomInt(0, i))]);
+      for (int i = 3; i > 0; --i)
+        std::swap(perm[static_cast<size_t>(i)], perm[static_cast<size_t>(t.RandomInt(0, i))]);
       return t.Apply(OpKind::kTranspose, {x}, {{"perm", perm}});
     }
     case 4: {
@@ -258,11 +261,13 @@ ValueId RandomOp(TestGraph& t, ValueId x, const std::vector<ValueId>& earlier) {
     case 6:
       return t.Apply(OpKind::kSlice, {x, t.Ints({shape[2] - 1, 0}), t.Ints({-100, 2}),
                                       t.Ints({2, 1}), t.Ints({-1, 1})});
-    case 7: return t.Apply(OpKind::kPad, {x, t.Ints({0, 1, 0, 2, 1, 0, 0, 0})});
+    case 7:
+      return t.Apply(OpKind::kPad, {x, t.Ints({0, 1, 0, 2, 1, 0, 0, 0})});
     case 8:
       return t.Apply(OpKind::kReduceMax, {x},
                      {{"axes", Ints{t.RandomInt(0, 3)}}, {"keepdims", int64_t{1}}});
-    case 9: return t.Apply(OpKind::kSoftmax, {x}, {{"axis", t.RandomInt(-4, 3)}});
+    case 9:
+      return t.Apply(OpKind::kSoftmax, {x}, {{"axis", t.RandomInt(-4, 3)}});
     case 10:
       return t.Apply(OpKind::kReshape, {x, t.Ints({shape[0], shape[2], shape[1], shape[3]})});
     case 11: {
@@ -270,10 +275,11 @@ ValueId RandomOp(TestGraph& t, ValueId x, const std::vector<ValueId>& earlier) {
       const ValueId flat = t.Apply(OpKind::kReshape, {x, t.Ints({shape[0], shape[1], -1})});
       return t.Apply(OpKind::kReshape, {flat, t.Ints({shape[0], 1, shape[1], -1})});
     }
-    case 12: return t.Apply(OpKind::kAdd, {x, t.Weights({shape[3]})});
+    case 12:
+      return t.Apply(OpKind::kAdd, {x, t.Weights({shape[3]})});
     default: {
-      const ValueId reduced = t.Apply(OpKind::kReduceMean, {x},
-                                      {{"axes", Ints{t.RandomInt(1, 3)}}, {"keepdims", int64_t{0}}});
+      const ValueId reduced = t.Apply(
+          OpKind::kReduceMean, {x}, {{"axes", Ints{t.RandomInt(1, 3)}}, {"keepdims", int64_t{0}}});
       const Shape left = t.graph.at(reduced).type.shape;
       return t.Apply(OpKind::kReshape, {reduced, t.Ints({left[0], left[1], 1, left[2]})});
     }
@@ -284,8 +290,8 @@ TEST(ToNhwc, RandomGraphsKeepTheirResults) {
   for (uint64_t seed = 100; seed < 160; ++seed) {
     SCOPED_TRACE(seed);
     TestGraph t(seed);
-    ValueId x = t.Input({t.RandomInt(1, 2), t.RandomInt(1, 4), t.RandomInt(1, 5),
-                         t.RandomInt(1, 5)});
+    ValueId x =
+        t.Input({t.RandomInt(1, 2), t.RandomInt(1, 4), t.RandomInt(1, 5), t.RandomInt(1, 5)});
     std::vector<ValueId> earlier{x};
     for (int step = 0; step < 12; ++step) {
       x = RandomOp(t, x, earlier);
