@@ -150,12 +150,16 @@ struct Totals {
   std::string first_difference;  // of the first case that fails
 };
 
-void PrintCase(const Case& one, const CaseResult& result, const Program& program) {
+void PrintCase(const Case& one, const CaseResult& result, const Program& program,
+               const Tolerance& tolerance) {
   fmt::print("{}: {} (max abs error {:.3g}, {:.3g} of max |expected|", one.name,
              result.passed ? "passed" : "FAILED", result.max_abs_error, result.max_rel_error);
   if (result.worst_index >= 0) {
     fmt::print(", at element {} of output {} '{}'", result.worst_index, result.worst_output,
                program.outputs()[result.worst_output].name);
+  }
+  if (result.passed && result.max_rel_error > tolerance.relative) {
+    fmt::print("; that output is within {:.3g}", tolerance.absolute);
   }
   fmt::print(")\n");
 }
@@ -194,7 +198,7 @@ absl::Status CheckCase(const Flags& flags, CompileOptions options, const Case& o
     AddReportJson(result.report, info, json);
   } else {
     progress.Wipe();
-    PrintCase(one, result, *program);
+    PrintCase(one, result, *program, flags.tolerance);
   }
   return absl::OkStatus();
 }

@@ -19,11 +19,15 @@ int Fail(std::string_view message, int code) {
   return code;
 }
 
-int UsageError(const CLI::App& app, const CLI::ParseError& error) {
+int UsageError(const CLI::App& app, const CLI::ParseError& error, int argc, char** argv) {
   std::string command = "berth";
-  for (const CLI::App* at = &app; !at->get_subcommands().empty();) {
+  const CLI::App* at = &app;
+  while (!at->get_subcommands().empty()) {
     at = at->get_subcommands().front();
     command += " " + at->get_name();
+  }
+  if (at == &app && argc > 1 && argv[1][0] != '-') {
+    return Fail(fmt::format("usage: unknown subcommand '{}' (see berth --help)", argv[1]), kUsage);
   }
   return Fail(fmt::format("usage: {} (see {} --help)", error.what(), command), kUsage);
 }
@@ -46,7 +50,7 @@ int RunCommandLine(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    return error.get_exit_code() == 0 ? app.exit(error) : UsageError(app, error);
+    return error.get_exit_code() == 0 ? app.exit(error) : UsageError(app, error, argc, argv);
   }
   const absl::Status status = action();
   if (!status.ok()) {

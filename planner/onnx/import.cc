@@ -170,8 +170,8 @@ absl::Status ConfineExternalData(const onnx::GraphProto& graph,
   return absl::OkStatus();
 }
 
-absl::StatusOr<Graph> ImportModel(const std::string& path, const ImportOptions& options) {
-  BERTH_ASSIGN_OR_RETURN(onnx::ModelProto model, ReadModelFile(path));
+absl::StatusOr<Graph> ImportModel(onnx::ModelProto model, const std::string& path,
+                                  const ImportOptions& options) {
   const std::filesystem::path folder = std::filesystem::path(path).parent_path();
   BERTH_RETURN_IF_ERROR(CheckStructure(model.graph()));
   BERTH_RETURN_IF_ERROR(CheckSupported(model));
@@ -184,7 +184,8 @@ absl::StatusOr<Graph> ImportModel(const std::string& path, const ImportOptions& 
 }  // namespace
 
 absl::StatusOr<Graph> ImportOnnx(const std::string& path, const ImportOptions& options) {
-  auto graph = ImportModel(path, options);
+  BERTH_ASSIGN_OR_RETURN(onnx::ModelProto model, ReadModelFile(path));  // errors name the file
+  auto graph = ImportModel(std::move(model), path, options);
   if (!graph.ok()) return Annotate(graph.status(), fmt::format("model '{}'", OneLine(path)));
   return graph;
 }

@@ -29,6 +29,7 @@ std::string_view HintFromContent(const std::string& path) {
     return " (a Git LFS pointer: fetch the file with 'git lfs pull')";
   }
   if (text.size() >= 8 && text.substr(4, 4) == "TFL3") return " (a TFLite model)";
+  if (text.starts_with("BERTHNPU")) return " (a bundle, which is already compiled)";
   return "";
 }
 

@@ -44,9 +44,13 @@ std::string KindName(const Node& node) {
 }
 
 // Weights, inputs and outputs of the node once.
+// Scalar constants do not count: they may become parameters of commands.
 int64_t MinDramBytes(const Graph& graph, const Node& node) {
   std::set<ValueId> touched;
-  for (const ValueId value : ReadValues(node)) touched.insert(value);
+  for (const ValueId value : ReadValues(node)) {
+    const Value& read = graph.at(value);
+    if (read.constant == nullptr || read.type.shape.ElementCount() > 1) touched.insert(value);
+  }
   for (const ValueId value : node.outputs) {
     if (value != ValueId::kNone) touched.insert(value);
   }

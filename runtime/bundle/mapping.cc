@@ -34,8 +34,9 @@ absl::StatusOr<std::unique_ptr<FileMapping>> FileMapping::Open(const std::string
   if (fstat(file.get(), &info) != 0) {
     return FailedPrecondition("cannot read '{}': {}", path, Reason(errno));
   }
+  if (S_ISDIR(info.st_mode)) return FailedPrecondition("'{}' is a directory", path);
   if (!S_ISREG(info.st_mode)) return FailedPrecondition("'{}' is not a regular file", path);
-  if (info.st_size == 0) return DataLoss("'{}' is empty", path);
+  if (info.st_size == 0) return DataLoss("'{}' is empty (0 bytes)", path);
   const size_t size_bytes = static_cast<size_t>(info.st_size);
   void* data = mmap(nullptr, size_bytes, PROT_READ, MAP_PRIVATE, file.get(), 0);
   if (data == MAP_FAILED) return FailedPrecondition("cannot map '{}': {}", path, Reason(errno));

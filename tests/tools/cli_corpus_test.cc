@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "base/status.h"
 #include "tests/planner/shared_data.h"
 #include "tests/tools/cli_testing.h"
 
