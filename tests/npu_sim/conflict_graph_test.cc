@@ -1,0 +1,119 @@
+// The conflict graph against a naive one: every pair of commands, every pair of accesses.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+#include <vector>
+
+#include "npu_sim/access.h"
+#include "npu_sim/conflict_graph.h"
+#include "tests/npu_sim/example_program.h"
+
+namespace berth {
+namespace {
+
+using B = testing_support::ProgramBuilder;
+
+bool CommandsConflict(const TileProgram& program, size_t a, size_t b) {
+  for (const Access& x : CollectAccesses(program.commands[a])) {
+    for (const Access& y : CollectAccesses(program.commands[b])) {
+      if (Conflicts(x, y)) return true;
+    }
+  }
+  return false;
+}
+
+// Which commands come before which, given the direct predecessors.
+std::vector<std::vector<bool>> Closure(const std::vector<std::vector<uint32_t>>& predecessors) {
+  const size_t n = predecessors.size();
+  std::vector<std::vector<bool>> before(n, std::vector<bool>(n));
+  for (size_t i = 0; i < n; ++i) {
+    for (const uint32_t p : predecessors[i]) {
+      before[i][p] = true;
+      for (size_t e = 0; e < p; ++e) before[i][e] = before[i][e] || before[p][e];
+    }
+  }
+  return before;
+}
+
+// Fills and copies over a few granules, some of them dense and large enough to supersede.
+TileProgram RandomProgram(std::mt19937& random, int bytes) {
+  const auto pick = [&](int low, int high) {
+    return std::uniform_int_distribution<int>(low, high)(random);
+  };
+  B builder;
+  const uint32_t slot = builder.Slot(MemorySpace::kScratchpad, 0, bytes);
+  const int count = pick(2, 60);
+  for (int i = 0; i < count; ++i) {
+    const bool dense = pick(0, 1) == 0;
+    const int inner = dense ? pick(1, bytes / 2) : pick(1, 40);
+    const int rows = dense ? 1 : pick(1, 6);
+    const int inner_stride = dense ? 1 : pick(1, 3);
+    const int stride = inner * inner_stride + pick(0, 600);
+    const int span = (rows - 1) * stride + inner * inner_stride;
+    if (span > bytes) continue;
+    const std::array<int32_t, 4> extent = {1, 1, rows, inner};
+    const auto view = [&] {
+      return builder.InSlot(slot, {0, 0, stride, inner_stride}, pick(0, bytes - span), DType::kInt8);
+    };
+    builder.Add(pick(0, 1) == 0
+                    ? B::Make(Opcode::kDmaFill, static_cast<uint8_t>(pick(0, 1)), extent, view(), {})
+                    : B::Make(Opcode::kCopy, B::kVector, extent, view(), view()));
+  }
+  return builder.Take();
+}
+
+TEST(ConflictGraph, OrdersExactlyWhatANaiveOneOrders) {
+  const uint32_t seed = 2027;
+  SCOPED_TRACE(seed);
+  std::mt19937 random(seed);
+  int64_t conflicts = 0, edges = 0;
+  for (int round = 0; round < 400; ++round) {
+    SCOPED_TRACE(round);
+    const TileProgram program = RandomProgram(random, round % 2 == 0 ? 700 : 6000);
+    const Hazards hazards = ComputeHazards(program.view());
+    const size_t n = program.commands.size();
+    ASSERT_EQ(hazards.begin.size(), n + 1);
+    std::vector<std::vector<uint32_t>> naive(n), found(n);
+    for (uint32_t i = 0; i < n; ++i) {
+      for (uint32_t p = 0; p < i; ++p) {
+        if (CommandsConflict(program, p, i)) naive[i].push_back(p);
+      }
+      found[i].assign(hazards.predecessors.begin() + hazards.begin[i],
+                      hazards.predecessors.begin() + hazards.begin[i + 1]);
+      // Ascending without repeats, and nothing but true conflicts.
+      ASSERT_TRUE(std::includes(naive[i].begin(), naive[i].end(), found[i].begin(), found[i].end()));
+      conflicts += static_cast<int64_t>(naive[i].size());
+      edges += static_cast<int64_t>(found[i].size());
+    }
+    ASSERT_EQ(Closure(found), Closure(naive));
+  }
+  EXPECT_GT(conflicts, 10000);
+  EXPECT_LT(edges, conflicts);  // something was implied and left out
+}
+
+TEST(ConflictGraph, TurnsTheEdgesRound) {
+  std::mt19937 random(5);
+  const TileProgram program = RandomProgram(random, 700);
+  const Hazards hazards = ComputeHazards(program.view());
+  const ConflictGraph graph = BuildConflictGraph(hazards);
+  const uint32_t n = static_cast<uint32_t>(program.commands.size());
+  ASSERT_EQ(graph.predecessor_count.size(), n);
+  ASSERT_EQ(graph.successor_begin.size(), n + 1);
+  ASSERT_EQ(graph.successors.size(), hazards.predecessors.size());
+  std::vector<std::vector<uint32_t>> predecessors(n);
+  for (uint32_t i = 0; i < n; ++i) {
+    for (uint32_t k = graph.successor_begin[i]; k < graph.successor_begin[i + 1]; ++k) {
+      predecessors[graph.successors[k]].push_back(i);
+    }
+  }
+  for (uint32_t i = 0; i < n; ++i) {
+    const std::vector<uint32_t> expected(hazards.predecessors.begin() + hazards.begin[i],
+                                         hazards.predecessors.begin() + hazards.begin[i + 1]);
+    EXPECT_EQ(predecessors[i], expected) << i;
+    EXPECT_EQ(graph.predecessor_count[i], expected.size()) << i;
+  }
+}
+
+}  // namespace
+}  // namespace berth
