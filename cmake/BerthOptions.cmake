@@ -11,9 +11,10 @@ endif()
 
 find_program(CCACHE_PROGRAM ccache)
 if(CCACHE_PROGRAM)
-  # Without this sloppiness ccache gives up on whatever uses a precompiled header.
+  # Without this sloppiness ccache gives up on whatever uses a precompiled header; with paths taken
+  # relative to the tree, clones share one cache.
   set(launcher "${CMAKE_COMMAND}" -E env CCACHE_SLOPPINESS=pch_defines,time_macros
-    "${CCACHE_PROGRAM}")
+    CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} CCACHE_NOHASHDIR=1 "${CCACHE_PROGRAM}")
   set(CMAKE_C_COMPILER_LAUNCHER ${launcher})
   set(CMAKE_CXX_COMPILER_LAUNCHER ${launcher})
 endif()

@@ -64,6 +64,12 @@ std::set<std::string> ShapeInputs(const onnx::ModelProto& model) {
   return names;
 }
 
+// The data files hold bfloat16 as its bits.
+Tensor AsExpected(const Tensor& expected, DType dtype) {
+  if (dtype != DType::kBFloat16 || expected.dtype() != DType::kUInt16) return expected;
+  return Tensor::FromValues<uint16_t>(dtype, expected.shape(), expected.Values<uint16_t>());
+}
+
 // The first element out of tolerance, or nothing.
 std::string FindMismatch(const Tensor& actual, const Tensor& expected) {
   if (actual.type() != expected.type()) {
@@ -131,7 +137,7 @@ absl::StatusOr<std::string> RunSet(const std::string& model_path, const onnx::Mo
       const std::vector<Tensor> expected,
       ReadTensors(set, "output", static_cast<int>(program->outputs().size())));
   for (size_t i = 0; i < outputs.size(); ++i) {
-    const std::string mismatch = FindMismatch(outputs[i], expected[i]);
+    const std::string mismatch = FindMismatch(outputs[i], AsExpected(expected[i], outputs[i].dtype()));
     if (!mismatch.empty()) return fmt::format("output {}: {}", i, mismatch);
   }
   return std::string();
@@ -148,7 +154,11 @@ CaseResult RunCase(const std::string& folder) {
     if (!fs::is_directory(path)) break;
     const absl::StatusOr<std::string> mismatch = RunSet(model_path, model, path);
     if (!mismatch.ok()) {
-      return {CaseOutcome::kRefused, std::string(ToStd(mismatch.status().message()))};
+      // Without the machine's path, so that the reason can stand in a list.
+      std::string reason(ToStd(mismatch.status().message()));
+      const std::string where = fmt::format("model '{}': ", model_path);
+      if (reason.rfind(where, 0) == 0) reason.erase(0, where.size());
+      return {CaseOutcome::kRefused, std::move(reason)};
     }
     if (!mismatch->empty()) return {CaseOutcome::kWrong, *mismatch};
   }
