@@ -28,9 +28,11 @@ double MillisecondsSince(std::chrono::steady_clock::time_point begin) {
 
 absl::Status Run(const Flags& flags) {
   Progress progress(fmt::format("verifying '{}'", flags.bundle));
+  const auto load_begin = std::chrono::steady_clock::now();
   BERTH_ASSIGN_OR_RETURN(
       const std::shared_ptr<const Program> program,
       Program::Load(flags.bundle, flags.trusted ? LoadLevel::kTrusted : LoadLevel::kFull));
+  const double load_ms = MillisecondsSince(load_begin);
   ArenaPool pool;
   ContextOptions context_options;
   context_options.threads = flags.threads;
@@ -64,6 +66,7 @@ absl::Status Run(const Flags& flags) {
     nlohmann::ordered_json json;
     AddPlanJson(info, json);
     if (options.mode != RunMode::kValues) AddReportJson(report, info, json);
+    json["load_ms"] = load_ms;
     json["run_ms"] = median_ms;
     PrintJson(json);
     return absl::OkStatus();
