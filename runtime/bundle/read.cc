@@ -34,17 +34,18 @@ absl::Status CheckInterface(const BundleContents& info) {
     if (region.index >= tensors.size() ||
         tensors[region.index].type.ByteCount() != region.size_bytes ||
         (input ? seen_inputs : seen_outputs)[region.index]++ != 0) {
-      return DataLoss("section 0 (metadata), regions {}: {} {} of {} bytes does not match the interface",
-                      i, input ? "input" : "output", region.index, region.size_bytes);
+      return DataLoss(
+          "section 0 (metadata), regions {}: {} {} of {} bytes does not match the interface", i,
+          input ? "input" : "output", region.index, region.size_bytes);
     }
   }
   const auto once = [](int count) { return count == 1; };
-  if (constants != 1 || pools != 1 ||
-      !std::all_of(seen_inputs.begin(), seen_inputs.end(), once) ||
+  if (constants != 1 || pools != 1 || !std::all_of(seen_inputs.begin(), seen_inputs.end(), once) ||
       !std::all_of(seen_outputs.begin(), seen_outputs.end(), once)) {
-    return DataLoss("section 0 (metadata), regions: need one of constants, one pool, and one for "
-                    "each of {} inputs and {} outputs",
-                    info.inputs.size(), info.outputs.size());
+    return DataLoss(
+        "section 0 (metadata), regions: need one of constants, one pool, and one for "
+        "each of {} inputs and {} outputs",
+        info.inputs.size(), info.outputs.size());
   }
   return absl::OkStatus();
 }
@@ -67,10 +68,12 @@ absl::Status CheckConflictEdges(const ConflictGraphView& graph) {
                     graph.successors.size());
   }
   for (size_t i = 0; i < commands; ++i) {
-    if (graph.successor_begin[i] > graph.successor_begin[i + 1]) {
-      return DataLoss("section 6 (successor begins), index {}: descends", i);
+    const uint32_t end = graph.successor_begin[i + 1];
+    if (graph.successor_begin[i] > end || end > graph.successors.size()) {
+      return DataLoss("section 6 (successor begins), index {}: {} does not lie within [{}, {}]",
+                      i + 1, end, graph.successor_begin[i], graph.successors.size());
     }
-    for (uint32_t k = graph.successor_begin[i]; k < graph.successor_begin[i + 1]; ++k) {
+    for (uint32_t k = graph.successor_begin[i]; k < end; ++k) {
       const uint32_t successor = graph.successors[k];
       if (successor <= i || successor >= commands) {
         return DataLoss("section 7 (successors), index {}: {} is no later command than {}", k,
