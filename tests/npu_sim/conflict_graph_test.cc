@@ -1,4 +1,6 @@
 // The conflict graph against a naive one: every pair of commands, every pair of accesses.
+#include "npu_sim/conflict_graph.h"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -6,7 +8,6 @@
 #include <vector>
 
 #include "npu_sim/access.h"
-#include "npu_sim/conflict_graph.h"
 #include "tests/npu_sim/example_program.h"
 
 namespace berth {
@@ -54,11 +55,12 @@ TileProgram RandomProgram(std::mt19937& random, int bytes) {
     if (span > bytes) continue;
     const std::array<int32_t, 4> extent = {1, 1, rows, inner};
     const auto view = [&] {
-      return builder.InSlot(slot, {0, 0, stride, inner_stride}, pick(0, bytes - span), DType::kInt8);
+      return builder.InSlot(slot, {0, 0, stride, inner_stride}, pick(0, bytes - span),
+                            DType::kInt8);
     };
-    builder.Add(pick(0, 1) == 0
-                    ? B::Make(Opcode::kDmaFill, static_cast<uint8_t>(pick(0, 1)), extent, view(), {})
-                    : B::Make(Opcode::kCopy, B::kVector, extent, view(), view()));
+    builder.Add(pick(0, 1) == 0 ? B::Make(Opcode::kDmaFill, static_cast<uint8_t>(pick(0, 1)),
+                                          extent, view(), {})
+                                : B::Make(Opcode::kCopy, B::kVector, extent, view(), view()));
   }
   return builder.Take();
 }
@@ -82,7 +84,8 @@ TEST(ConflictGraph, OrdersExactlyWhatANaiveOneOrders) {
       found[i].assign(hazards.predecessors.begin() + hazards.begin[i],
                       hazards.predecessors.begin() + hazards.begin[i + 1]);
       // Ascending without repeats, and nothing but true conflicts.
-      ASSERT_TRUE(std::includes(naive[i].begin(), naive[i].end(), found[i].begin(), found[i].end()));
+      ASSERT_TRUE(
+          std::includes(naive[i].begin(), naive[i].end(), found[i].begin(), found[i].end()));
       conflicts += static_cast<int64_t>(naive[i].size());
       edges += static_cast<int64_t>(found[i].size());
     }

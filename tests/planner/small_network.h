@@ -14,16 +14,15 @@ inline Graph SmallNetwork() {
   using Ints = std::vector<int64_t>;
   const Ints around = {1, 1, 1, 1};
   const ValueId x = g.Input(Shape{1, 3, 12, 12});
-  const ValueId first = g.Apply(OpKind::kRelu, {g.Apply(OpKind::kConv,
-                                                        {x, g.Weights(Shape{8, 3, 3, 3}),
-                                                         g.Weights(Shape{8})},
-                                                        {{"pads", around}})});
+  const ValueId first = g.Apply(
+      OpKind::kRelu, {g.Apply(OpKind::kConv, {x, g.Weights(Shape{8, 3, 3, 3}), g.Weights(Shape{8})},
+                              {{"pads", around}})});
   const ValueId second =
       g.Apply(OpKind::kConv, {first, g.Weights(Shape{8, 8, 3, 3}), g.Weights(Shape{8})},
               {{"pads", around}});
   const ValueId sum = g.Apply(OpKind::kRelu, {g.Apply(OpKind::kAdd, {second, first})});
-  const ValueId pooled = g.Apply(OpKind::kMaxPool, {sum},
-                                 {{"kernel_shape", Ints{2, 2}}, {"strides", Ints{2, 2}}});
+  const ValueId pooled =
+      g.Apply(OpKind::kMaxPool, {sum}, {{"kernel_shape", Ints{2, 2}}, {"strides", Ints{2, 2}}});
   const ValueId flat = g.Apply(OpKind::kFlatten, {pooled});
   g.Output(g.Apply(OpKind::kGemm, {flat, g.Weights(Shape{288, 10}), g.Weights(Shape{10})}));
   return g.graph;

@@ -1,4 +1,6 @@
 // Arenas are leased within the limit, in turn, and used again.
+#include "berth/arena_pool.h"
+
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -6,8 +8,6 @@
 #include <cstring>
 #include <thread>
 #include <vector>
-
-#include "berth/arena_pool.h"
 
 namespace berth {
 namespace {
