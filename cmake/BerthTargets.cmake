@@ -30,6 +30,7 @@ function(berth_test name)
     set(ARG_TIMEOUT 300)
   endif()
   add_executable(${name} ${ARG_SOURCES})
+  target_compile_definitions(${name} PRIVATE BERTH_SOURCE_FOLDER="${PROJECT_SOURCE_DIR}")
   target_link_libraries(${name} PRIVATE berth_options ${ARG_DEPS} GTest::gmock GTest::gtest_main)
   gtest_discover_tests(${name} TEST_PREFIX "${name}." DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60
     PROPERTIES LABELS "${ARG_LABELS}" TIMEOUT ${ARG_TIMEOUT})

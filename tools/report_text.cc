@@ -89,7 +89,9 @@ void AddPlanJson(const BundleContents& info, nlohmann::ordered_json& json) {
     json[fmt::format("{}_lower_bound_bytes", name)] = plan->lower_bound_bytes;
     json[fmt::format("{}_capacity_bytes", name)] = plan->capacity_bytes;
   }
-  json["constants_bytes"] = info.constants.size();
+  for (const DramRegion& region : info.program.regions) {
+    if (region.kind == RegionKind::kConstants) json["constants_bytes"] = region.size_bytes;
+  }
   json["cycles_lower_bound"] = info.cycles_lower_bound;
   json["dram_bytes_lower_bound"] = info.dram_bytes_lower_bound;
   json["compile_ms"] = info.compile_ms;

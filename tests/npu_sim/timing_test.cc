@@ -59,7 +59,7 @@ std::filesystem::path Anchor(const std::string& name) {
   const char* shared = std::getenv("BERTH_SHARED");
   const std::filesystem::path root =
       shared != nullptr ? shared
-                        : std::filesystem::path(__FILE__).parent_path() / "../../../shared";
+                        : std::filesystem::path(BERTH_SOURCE_FOLDER) / "../shared";
   return root / "anchors" / name;
 }
 
