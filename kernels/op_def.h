@@ -16,9 +16,9 @@ class TileBuilder;
 // One use of an op: the node with the types of its operands.
 struct OpCall {
   const Node* node = nullptr;
-  absl::Span<const TensorType> inputs;          // dtype kUndefined where absent
-  absl::Span<const Tensor* const> constants;    // values of inputs known at compile time, or null
-  absl::Span<const TensorType> outputs;         // before the tail; empty in a TypeRule
+  absl::Span<const TensorType> inputs;        // dtype kUndefined where absent
+  absl::Span<const Tensor* const> constants;  // values of inputs known at compile time, or null
+  absl::Span<const TensorType> outputs;       // before the tail; empty in a TypeRule
   // Types of the tail's operands in order of use, flow positions left out (empty in a TypeRule).
   absl::Span<const TensorType> tail_inputs;
 
@@ -36,8 +36,8 @@ struct OpCall {
 
 // Types of all outputs of the node (as many as node->outputs), tail not counted. InvalidArgument
 // for a model error (message without the node's name: the caller adds it), Unimplemented where the
-// op, attribute or dtype is outside what Berth does, FailedPrecondition where a value is needed that
-// is not known at compile time.
+// op, attribute or dtype is outside what Berth does, FailedPrecondition where a value is needed
+// that is not known at compile time.
 using TypeRule = absl::StatusOr<std::vector<TensorType>> (*)(const OpCall& call);
 
 // Inputs whose bytes output 0 may take over when they die here (same element count and width, read
@@ -60,14 +60,14 @@ using StepRule = absl::StatusOr<VectorSteps> (*)(const ElementwiseUse& use);
 struct LoopDim {
   const char* name = "";
   int64_t extent = 1;
-  int64_t granule = 1;     // a tile extent is a multiple of this, or the whole extent
-  int shrink_order = 0;    // the default decision shrinks the lowest order first; < 0: never
+  int64_t granule = 1;   // a tile extent is a multiple of this, or the whole extent
+  int shrink_order = 0;  // the default decision shrinks the lowest order first; < 0: never
 };
 using IterationSpace = std::vector<LoopDim>;
 using TileShape = std::vector<int64_t>;
 
 struct TileCost {
-  int64_t scratchpad_bytes = 0;   // of one tile's buffers, each counted once
+  int64_t scratchpad_bytes = 0;  // of one tile's buffers, each counted once
   int64_t accumulator_bytes = 0;
 };
 
@@ -87,16 +87,16 @@ struct OpDef {
   OpKind kind;
   TypeRule infer_types = nullptr;
   ExpandRule expand = nullptr;
-  InPlaceRule in_place = nullptr;      // null: never
+  InPlaceRule in_place = nullptr;  // null: never
   SpaceRule iteration_space = nullptr;
   CostRule tile_cost = nullptr;
-  LowerRule lower = nullptr;           // null: expands, or is folded at compile time
+  LowerRule lower = nullptr;  // null: expands, or is folded at compile time
   ViewKind view = ViewKind::kNone;
-  bool elementwise = false;            // may stand in another node's tail
-  ExpandsRule expands = nullptr;       // null: every use expands if `expand` is set
-  StepRule vector_steps = nullptr;     // set for every elementwise op
-  ChooseRule choose_tile = nullptr;    // null: DefaultTile halves the loops
-  bool needs_dense = false;            // of its values: no strided places (host calls)
+  bool elementwise = false;          // may stand in another node's tail
+  ExpandsRule expands = nullptr;     // null: every use expands if `expand` is set
+  StepRule vector_steps = nullptr;   // set for every elementwise op
+  ChooseRule choose_tile = nullptr;  // null: DefaultTile halves the loops
+  bool needs_dense = false;          // of its values: no strided places (host calls)
 };
 
 // Whether this use of the op is to be rewritten by `expand` before lowering.

@@ -27,7 +27,7 @@ void SplitPad(int64_t total, bool odd_at_end, AxisWindow& axis) {
 }
 
 absl::StatusOr<AxisWindows> ReadWindow(const Node& node, const Shape& input,
-                                      absl::Span<const int64_t> kernel) {
+                                       absl::Span<const int64_t> kernel) {
   BERTH_RETURN_IF_ERROR(CheckSpatialRank(input));
   const int rank = input.rank() - 2;
   if (static_cast<int>(kernel.size()) != rank) {
@@ -86,8 +86,8 @@ absl::Status CheckSpatialRank(const Shape& shape) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::vector<int64_t>> SpatialInts(const Node& node, std::string_view name,
-                                                 int count, int64_t otherwise, int64_t least) {
+absl::StatusOr<std::vector<int64_t>> SpatialInts(const Node& node, std::string_view name, int count,
+                                                 int64_t otherwise, int64_t least) {
   std::vector<int64_t> values = node.attributes.Ints(name);
   if (values.empty()) values.assign(static_cast<size_t>(count), otherwise);
   if (static_cast<int>(values.size()) != count) {
@@ -105,7 +105,7 @@ absl::StatusOr<std::vector<int64_t>> SpatialInts(const Node& node, std::string_v
 }
 
 absl::StatusOr<AxisWindows> ResolveWindow(const Node& node, const Shape& input,
-                                         absl::Span<const int64_t> kernel) {
+                                          absl::Span<const int64_t> kernel) {
   BERTH_ASSIGN_OR_RETURN(AxisWindows axes, ReadWindow(node, input, kernel));
   BERTH_ASSIGN_OR_RETURN(const AutoPad auto_pad, ReadAutoPad(node));
   const bool ceil_mode = node.attributes.Int("ceil_mode", 0) != 0;
@@ -128,7 +128,7 @@ absl::StatusOr<AxisWindows> ResolveWindow(const Node& node, const Shape& input,
 }
 
 absl::StatusOr<AxisWindows> ResolveTransposedWindow(const Node& node, const Shape& input,
-                                                   absl::Span<const int64_t> kernel) {
+                                                    absl::Span<const int64_t> kernel) {
   BERTH_ASSIGN_OR_RETURN(AxisWindows axes, ReadWindow(node, input, kernel));
   BERTH_ASSIGN_OR_RETURN(const AutoPad auto_pad, ReadAutoPad(node));
   const int rank = static_cast<int>(axes.size());
@@ -152,9 +152,9 @@ absl::StatusOr<AxisWindows> ResolveTransposedWindow(const Node& node, const Shap
       axis.output = full - axis.pad_begin - axis.pad_end;
     }
     if (axis.input < 1 || axis.output < 1) {
-      return InvalidArgument("an input of {} with stride {}, kernel {}, pads {}+{} gives {} outputs",
-                             axis.input, axis.stride, axis.kernel, axis.pad_begin, axis.pad_end,
-                             axis.output);
+      return InvalidArgument(
+          "an input of {} with stride {}, kernel {}, pads {}+{} gives {} outputs", axis.input,
+          axis.stride, axis.kernel, axis.pad_begin, axis.pad_end, axis.output);
     }
   }
   return axes;

@@ -16,8 +16,8 @@ struct AbsorbedTail {
 AbsorbedTail AbsorbActivation(const Graph& graph, const Node& node);
 
 // Applies tail ops [first, end) to `tile`, which holds `box` of output 0 (of the whole node);
-// loads the other operands' boxes (held while they stay the same). Returns the tile that holds the result (the same one unless the
-// dtype changes).
+// loads the other operands' boxes (held while they stay the same). Returns the tile that holds the
+// result (the same one unless the dtype changes).
 TileView EmitTail(const Node& node, size_t first, const Box& box, TileView tile,
                   TileBuilder& builder);
 

@@ -70,8 +70,8 @@ struct VirtualBuffer {
   MemorySpace space = MemorySpace::kScratchpad;  // or kAccumulator
   int64_t size_bytes = 0;
   int64_t alignment_bytes = 64;
-  uint32_t op = 0;            // whose it is
-  std::string role;           // "input", "weights", "output", ...: one ping-pong family per op+role
+  uint32_t op = 0;   // whose it is
+  std::string role;  // "input", "weights", "output", ...: one ping-pong family per op+role
 };
 
 class TileBuilder {
@@ -91,7 +91,8 @@ class TileBuilder {
   // A fresh dense accumulator tile of 4-byte words (dtype kFloat32 or kInt32).
   TileView NewAccumulator(DType dtype, const Extents& extent);
 
-  // The box of `value` in scratchpad, rank as the value's. Dense when loaded; strided when resident.
+  // The box of `value` in scratchpad, rank as the value's. Dense when loaded; strided when
+  // resident.
   TileView Load(ValueId value, const Box& box, std::string_view role);
   // As Load, but if the last LoadHeld of this value by this op was of the same box, that view: for
   // operands that stay while the tiles move (weights, broadcast operands). Never write into it.
@@ -156,8 +157,8 @@ class TileBuilder {
  private:
   using Pieces = absl::InlinedVector<TileView, 4>;  // views of rank 4 walked together
 
-  // Calls emit(pieces) for every piece of at most `loops` loops (the last of the four) of the views,
-  // which have the same extents.
+  // Calls emit(pieces) for every piece of at most `loops` loops (the last of the four) of the
+  // views, which have the same extents.
   template <typename EmitPiece>
   void ForEachPiece(Pieces views, EmitPiece&& emit, int loops = 4);
   uint32_t NewBuffer(MemorySpace space, int64_t size_bytes, std::string_view role);

@@ -27,8 +27,7 @@ class Granules {
     const uint32_t id = static_cast<uint32_t>(records_.size());
     records_.push_back({command, access});
     const int64_t end_bytes = access.end_bytes();
-    const bool dense_write =
-        access.is_write && access.run_bytes == end_bytes - access.offset_bytes;
+    const bool dense_write = access.is_write && access.run_bytes == end_bytes - access.offset_bytes;
     const int64_t last = (end_bytes - 1) / granule_bytes_;
     for (int64_t g = access.offset_bytes / granule_bytes_; g <= last; ++g) {
       Lists& lists = lists_[static_cast<size_t>(g)];
@@ -123,7 +122,8 @@ ConflictGraph BuildConflictGraph(const Hazards& hazards) {
   ConflictGraph graph;
   graph.predecessor_count.resize(count);
   graph.successor_begin.assign(count + 1, 0);
-  for (size_t i = 0; i < count; ++i) graph.predecessor_count[i] = hazards.begin[i + 1] - hazards.begin[i];
+  for (size_t i = 0; i < count; ++i)
+    graph.predecessor_count[i] = hazards.begin[i + 1] - hazards.begin[i];
   for (const uint32_t predecessor : hazards.predecessors) ++graph.successor_begin[predecessor + 1];
   for (size_t i = 0; i < count; ++i) graph.successor_begin[i + 1] += graph.successor_begin[i];
   graph.successors.resize(hazards.predecessors.size());

@@ -1,6 +1,6 @@
 // Which commands must follow which on the host: true conflicts only (a common byte, at least one
-// write), whatever the engine. Simulated queues run in order; the host may run any commands that the
-// graph leaves unordered.
+// write), whatever the engine. Simulated queues run in order; the host may run any commands that
+// the graph leaves unordered.
 #pragma once
 
 #include <cstdint>

@@ -11,9 +11,12 @@ namespace {
 // Array cycles per int8 MAC-time of a dtype.
 int64_t RateDivisor(DType dtype, const MatrixConfig& matrix) {
   switch (DTypeBytes(dtype)) {
-    case 1: return 1;
-    case 2: return matrix.fp16_rate_divisor;
-    default: return matrix.fp32_rate_divisor;
+    case 1:
+      return 1;
+    case 2:
+      return matrix.fp16_rate_divisor;
+    default:
+      return matrix.fp32_rate_divisor;
   }
 }
 
@@ -29,9 +32,10 @@ LowerBounds ComputeLowerBounds(const Graph& graph, const BundleContents& content
   for (const Command& command : contents.program.commands) {
     mac_units += CommandMacs(command) * RateDivisor(command.in0.dtype, config.matrix);
   }
-  bounds.cycles = std::max(
-      CeilDiv(mac_units, std::max<int64_t>(config.matrix.int8_macs_per_cycle, 1)),
-      CeilDiv(bounds.dram_bytes * 1000, std::max<int64_t>(config.dram.peak_millibytes_per_cycle, 1)));
+  bounds.cycles =
+      std::max(CeilDiv(mac_units, std::max<int64_t>(config.matrix.int8_macs_per_cycle, 1)),
+               CeilDiv(bounds.dram_bytes * 1000,
+                       std::max<int64_t>(config.dram.peak_millibytes_per_cycle, 1)));
   return bounds;
 }
 

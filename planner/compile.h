@@ -30,7 +30,8 @@ struct CompileOptions {
   bool double_buffer = true;
   // Highest pool height in bytes; 0: the machine's DRAM.
   int64_t pool_budget_bytes = 0;
-  // Called with the text dump of every stage: "import", "graph", "order", "pool", "tiles", "program".
+  // Called with the text dump of every stage: "import", "graph", "order", "pool", "tiles",
+  // "program".
   std::function<void(std::string_view stage, const std::string& text)> dump;
 };
 

@@ -37,7 +37,8 @@ bool ArenaPool::TryTake(int64_t size_bytes, Block& block) {
   // The smallest idle block that is large enough.
   auto best = idle_.end();
   for (auto it = idle_.begin(); it != idle_.end(); ++it) {
-    if (it->size_bytes >= size_bytes && (best == idle_.end() || it->size_bytes < best->size_bytes)) {
+    if (it->size_bytes >= size_bytes &&
+        (best == idle_.end() || it->size_bytes < best->size_bytes)) {
       best = it;
     }
   }
@@ -54,8 +55,8 @@ bool ArenaPool::TryTake(int64_t size_bytes, Block& block) {
     if (room < 0) return false;
     TrimLocked(room);
   }
-  block.data = static_cast<std::byte*>(
-      std::aligned_alloc(kArenaAlignment, static_cast<size_t>(size_bytes)));
+  block.data =
+      static_cast<std::byte*>(std::aligned_alloc(kArenaAlignment, static_cast<size_t>(size_bytes)));
   if (block.data == nullptr) return false;
   block.size_bytes = size_bytes;
   std::memset(block.data, kPoisonByte, static_cast<size_t>(size_bytes));

@@ -96,7 +96,8 @@ absl::Status CompareOutputs(const std::vector<Tensor>& outputs, const std::vecto
     result.max_rel_error = std::max(result.max_rel_error, difference->max_rel_error);
     const bool is_first_failure = result.passed && !passed;
     result.passed = result.passed && passed;
-    if (is_first_failure || (passed == result.passed && difference->max_rel_error > worst_rel_error)) {
+    if (is_first_failure ||
+        (passed == result.passed && difference->max_rel_error > worst_rel_error)) {
       worst_rel_error = difference->max_rel_error;
       result.worst_output = i;
       result.worst_index = difference->worst_index;
@@ -247,10 +248,13 @@ void AddCheckCommand(CLI::App& app, CommandAction& action) {
   command->add_option("--threads", flags->threads, "Workers on the host")
       ->check(CLI::Range(1, 1024))
       ->capture_default_str();
-  command->add_option("--tolerance", flags->tolerance.relative, "Largest error as a share of max |expected|")
+  command
+      ->add_option("--tolerance", flags->tolerance.relative,
+                   "Largest error as a share of max |expected|")
       ->capture_default_str();
-  command->add_option("--absolute-tolerance", flags->tolerance.absolute,
-                      "An error that passes however small the expected values are")
+  command
+      ->add_option("--absolute-tolerance", flags->tolerance.absolute,
+                   "An error that passes however small the expected values are")
       ->capture_default_str();
   command->add_option("--seed", flags->seed, "Of random inputs")->capture_default_str();
   command->add_flag("--json", flags->json, "One JSON object on stdout");

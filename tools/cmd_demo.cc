@@ -136,12 +136,13 @@ absl::Status PrintOutputs(const Demo& demo) {
 
 absl::Status PrintText(const Flags& flags, const Demo& demo) {
   const MemoryRequirements& memory = demo.program->memory();
-  fmt::print("{}Wrote '{}', read it back and proved its {} commands safe in {:.0f} ms\n"
-             "A request needs {} bytes ({} pool, {} scratchpad, {} accumulators) beside {} bytes of "
-             "shared constants\n\n",
-             PlanText(demo.info()), demo.bundle, demo.program->bundle().program().commands.size(),
-             demo.load_ms, memory.arena_bytes, memory.pool_bytes, memory.scratchpad_bytes,
-             memory.accumulator_bytes, memory.constants_bytes);
+  fmt::print(
+      "{}Wrote '{}', read it back and proved its {} commands safe in {:.0f} ms\n"
+      "A request needs {} bytes ({} pool, {} scratchpad, {} accumulators) beside {} bytes of "
+      "shared constants\n\n",
+      PlanText(demo.info()), demo.bundle, demo.program->bundle().program().commands.size(),
+      demo.load_ms, memory.arena_bytes, memory.pool_bytes, memory.scratchpad_bytes,
+      memory.accumulator_bytes, memory.constants_bytes);
   fmt::print("{}\n", ReportText(demo.report, demo.info()));
   fmt::print("Values computed on the host in {:.1f} ms with {} thread(s), inputs of seed {}\n",
              demo.run_ms, flags.threads, kInputSeed);

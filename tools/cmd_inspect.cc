@@ -22,10 +22,18 @@ struct OpCommands {
 
   void Count(EngineKind kind) {
     switch (kind) {
-      case EngineKind::kDma: ++dma; break;
-      case EngineKind::kMatrix: ++matrix; break;
-      case EngineKind::kVector: ++vector; break;
-      case EngineKind::kHost: ++host; break;
+      case EngineKind::kDma:
+        ++dma;
+        break;
+      case EngineKind::kMatrix:
+        ++matrix;
+        break;
+      case EngineKind::kVector:
+        ++vector;
+        break;
+      case EngineKind::kHost:
+        ++host;
+        break;
     }
   }
 };
@@ -35,8 +43,8 @@ struct Inspection {
   std::unique_ptr<FileMapping> file;
   Sections sections;
   MemoryRequirements memory;
-  std::vector<OpCommands> op_commands;       // by op
-  std::vector<int64_t> engine_commands;      // by engine
+  std::vector<OpCommands> op_commands;   // by op
+  std::vector<int64_t> engine_commands;  // by engine
 
   const BundleContents& info() const { return bundle->info(); }
 };
@@ -62,10 +70,10 @@ absl::StatusOr<Inspection> Inspect(const std::string& path) {
 nlohmann::ordered_json Interface(const std::vector<TensorInfo>& tensors) {
   nlohmann::ordered_json list = nlohmann::ordered_json::array();
   for (const TensorInfo& tensor : tensors) {
-    list.push_back({{"name", tensor.name},
-                    {"dtype", DTypeName(tensor.type.dtype)},
-                    {"shape", std::vector<int64_t>(tensor.type.shape.begin(),
-                                                   tensor.type.shape.end())}});
+    list.push_back(
+        {{"name", tensor.name},
+         {"dtype", DTypeName(tensor.type.dtype)},
+         {"shape", std::vector<int64_t>(tensor.type.shape.begin(), tensor.type.shape.end())}});
   }
   return list;
 }
@@ -149,9 +157,10 @@ void PrintTensors(std::string_view title, const std::vector<TensorInfo>& tensors
 }
 
 void PrintOps(const Inspection& i) {
-  fmt::print("Ops, in the order in which they run (commands by engine)\n  {:<32} {:<24} {:>12} {:>6} "
-             "{:>6} {:>6} {:>6}  {}\n",
-             "name", "kind", "MACs", "DMA", "matrix", "vector", "host", "decision");
+  fmt::print(
+      "Ops, in the order in which they run (commands by engine)\n  {:<32} {:<24} {:>12} {:>6} "
+      "{:>6} {:>6} {:>6}  {}\n",
+      "name", "kind", "MACs", "DMA", "matrix", "vector", "host", "decision");
   for (size_t o = 0; o < i.info().ops.size(); ++o) {
     const OpInfo& op = i.info().ops[o];
     const OpCommands& commands = i.op_commands[o];
@@ -165,13 +174,13 @@ void PrintAsText(const std::string& path, const Inspection& i) {
              i.sections.header.minor, i.file->bytes().size());
   for (size_t s = 0; s < i.sections.bytes.size(); ++s) {
     fmt::print("  {:<20} {:>12} bytes at {:>12}\n", SectionName(static_cast<SectionKind>(s)),
-               i.sections.bytes[s].size(),
-               i.sections.bytes[s].data() - i.file->bytes().data());
+               i.sections.bytes[s].size(), i.sections.bytes[s].data() - i.file->bytes().data());
   }
-  fmt::print("Memory: {} bytes of constants for all contexts; for each context an arena of {} bytes "
-             "(pool {}, scratchpad {}, accumulators {})\n",
-             i.memory.constants_bytes, i.memory.arena_bytes, i.memory.pool_bytes,
-             i.memory.scratchpad_bytes, i.memory.accumulator_bytes);
+  fmt::print(
+      "Memory: {} bytes of constants for all contexts; for each context an arena of {} bytes "
+      "(pool {}, scratchpad {}, accumulators {})\n",
+      i.memory.constants_bytes, i.memory.arena_bytes, i.memory.pool_bytes,
+      i.memory.scratchpad_bytes, i.memory.accumulator_bytes);
   PrintTensors("Inputs", i.info().inputs);
   PrintTensors("Outputs", i.info().outputs);
   fmt::print("{}  cycles at least {}, DRAM bytes at least {}\nCommands by engine\n",

@@ -20,8 +20,7 @@ struct Flags {
 };
 
 absl::StatusOr<DType> ParseDType(std::string_view name) {
-  for (const DType dtype :
-       {DType::kInt8, DType::kFloat16, DType::kBFloat16, DType::kFloat32}) {
+  for (const DType dtype : {DType::kInt8, DType::kFloat16, DType::kBFloat16, DType::kFloat32}) {
     if (DTypeName(dtype) == name) return dtype;
   }
   return InvalidArgument("--dtype '{}', allowed: int8, float16, bfloat16, float32", name);
@@ -130,7 +129,8 @@ absl::Status Run(const Flags& flags) {
   }
   fmt::print("Array alone, data in the scratchpad: {} cycles for {} MACs of {}\n",
              costs->array_cycles, costs->macs, DTypeName(layer.dtype));
-  if (!flags.array_only) fmt::print("From DRAM to DRAM:\n{}", ReportText(costs->report, costs->plan));
+  if (!flags.array_only)
+    fmt::print("From DRAM to DRAM:\n{}", ReportText(costs->report, costs->plan));
   return absl::OkStatus();
 }
 
@@ -158,8 +158,8 @@ void AddWindow(CLI::App& command, Flags& flags, const char* filter_help) {
 }  // namespace
 
 void AddLayerCommand(CLI::App& app, CommandAction& action) {
-  CLI::App* layer = app.add_subcommand(
-      "layer", "Cycles of one layer: on the array alone, and from DRAM to DRAM");
+  CLI::App* layer =
+      app.add_subcommand("layer", "Cycles of one layer: on the array alone, and from DRAM to DRAM");
   layer->require_subcommand(1);
   auto gemm = std::make_shared<Flags>();
   CLI::App* command =

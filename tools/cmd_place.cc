@@ -25,8 +25,8 @@ struct Flags {
 
 absl::StatusOr<PoolProblem> ReadProblem(const Flags& flags) {
   BERTH_ASSIGN_OR_RETURN(const std::unique_ptr<FileMapping> file, FileMapping::Open(flags.file));
-  absl::StatusOr<PoolProblem> problem = ParsePoolCsv(
-      {reinterpret_cast<const char*>(file->bytes().data()), file->bytes().size()});
+  absl::StatusOr<PoolProblem> problem =
+      ParsePoolCsv({reinterpret_cast<const char*>(file->bytes().data()), file->bytes().size()});
   if (!problem.ok()) return Annotate(problem.status(), fmt::format("'{}'", flags.file));
   if (flags.capacity_bytes > 0) {
     problem->capacity_bytes = flags.capacity_bytes;
@@ -118,7 +118,9 @@ void AddPlaceCommand(CLI::App& app, CommandAction& action) {
                    "CSV whose first line names the columns: id,lower,upper,size, optionally "
                    "alignment,offset,hint; `end` instead of `upper` is inclusive")
       ->required();
-  command->add_option("--capacity", flags->capacity_bytes, "Any plan within so many bytes; without it the lowest plan")
+  command
+      ->add_option("--capacity", flags->capacity_bytes,
+                   "Any plan within so many bytes; without it the lowest plan")
       ->check(CLI::PositiveNumber);
   command
       ->add_option("--time-limit", flags->time_limit_s,

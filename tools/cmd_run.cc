@@ -23,7 +23,8 @@ struct Flags {
 };
 
 double MillisecondsSince(std::chrono::steady_clock::time_point begin) {
-  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
+  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin)
+      .count();
 }
 
 absl::Status Run(const Flags& flags) {

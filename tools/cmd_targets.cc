@@ -47,8 +47,9 @@ absl::Status Run(const Flags& flags) {
 void AddTargetsCommand(CLI::App& app, CommandAction& action) {
   auto flags = std::make_shared<Flags>();
   CLI::App* command = app.add_subcommand("targets", "List the machine presets, or print one");
-  command->add_option("name", flags->name,
-                      "A preset or a .json file: printed whole, as a start for a file of one's own");
+  command->add_option(
+      "name", flags->name,
+      "A preset or a .json file: printed whole, as a start for a file of one's own");
   command->add_flag("--json", flags->json, "One JSON object on stdout");
   command->callback([flags, &action] { action = [flags] { return Run(*flags); }; });
 }

@@ -1,10 +1,9 @@
-// The subcommands of `berth`. Each adds its flags to the application and, when it is the one called,
-// leaves what to do in `action`.
+// The subcommands of `berth`. Each adds its flags to the application and, when it is the one
+// called, leaves what to do in `action`.
 #pragma once
 
-#include <functional>
-
 #include <CLI/CLI.hpp>
+#include <functional>
 
 #include "base/status.h"
 

@@ -7,7 +7,9 @@
 namespace berth {
 
 void AddCompileFlags(CLI::App& command, CompileFlags& flags) {
-  command.add_option("--target", flags.target, "Machine: a preset (see `berth targets`) or a .json file")
+  command
+      .add_option("--target", flags.target,
+                  "Machine: a preset (see `berth targets`) or a .json file")
       ->capture_default_str();
   command.add_option("--shape", flags.shapes, "Shape of an input: name=1x3x224x224 (repeatable)");
   command.add_option("--dump", flags.dump_stages,

@@ -45,7 +45,8 @@ class Builder {
   // `rows` runs of `row_bytes`, `pitch_bytes` apart.
   void Transfer(int64_t channel, bool is_write, int64_t offset_bytes, int64_t rows,
                 int64_t row_bytes, int64_t pitch_bytes) {
-    Command command = Descriptor(channel, is_write, is_write ? Opcode::kDmaStore : Opcode::kDmaLoad);
+    Command command =
+        Descriptor(channel, is_write, is_write ? Opcode::kDmaStore : Opcode::kDmaLoad);
     command.extent[2] = static_cast<int32_t>(rows);
     command.extent[3] = static_cast<int32_t>(row_bytes);
     Operand& far = is_write ? command.out : command.in0;
@@ -114,10 +115,9 @@ void AddRows(const DramStream& s, int64_t chunk_bytes, const NpuConfig& config, 
   const int64_t rows = CeilDiv(s.bytes, s.row_bytes);
   // Reads and writes need descriptors of their own.
   const bool mixed = s.write_share > 0 && s.write_share < 1;
-  const int64_t rows_a_chunk =
-      mixed ? 1
-            : std::clamp<int64_t>(chunk_bytes / s.row_bytes, 1,
-                                  std::min(rows, config.dma.max_extent));
+  const int64_t rows_a_chunk = mixed ? 1
+                                     : std::clamp<int64_t>(chunk_bytes / s.row_bytes, 1,
+                                                           std::min(rows, config.dma.max_extent));
   for (int64_t row = 0, i = 0; row < rows; row += rows_a_chunk, ++i) {
     builder.Transfer(i, IsWrite(i, s.write_share), row * s.pitch_bytes,
                      std::min(rows_a_chunk, rows - row), s.row_bytes, s.pitch_bytes);
@@ -158,8 +158,7 @@ absl::Status CheckDramStream(const DramStream& s, const NpuConfig& config) {
   const int64_t most_row_bytes = std::min<int64_t>(config.dma.max_extent, int64_t{1} << 30);
   BERTH_RETURN_IF_ERROR(CheckRange("--bytes", s.bytes, 1, kMostBytes));
   BERTH_RETURN_IF_ERROR(CheckRange("--row-bytes", s.row_bytes, 1, most_row_bytes));
-  BERTH_RETURN_IF_ERROR(
-      CheckRange("--pitch-bytes", s.pitch_bytes, s.row_bytes, int64_t{1} << 30));
+  BERTH_RETURN_IF_ERROR(CheckRange("--pitch-bytes", s.pitch_bytes, s.row_bytes, int64_t{1} << 30));
   BERTH_RETURN_IF_ERROR(CheckRange("--streams", s.streams, 1, 64));
   BERTH_RETURN_IF_ERROR(CheckRange("--chunk-bytes", s.chunk_bytes, 0, most_row_bytes));
   if (!(s.write_share >= 0 && s.write_share <= 1)) {
@@ -176,10 +175,18 @@ TileProgram MakeDramProgram(const DramStream& stream, const NpuConfig& config) {
   Builder builder(config);
   const int64_t chunk_bytes = ChunkBytes(stream, config);
   switch (stream.pattern) {
-    case DramPattern::kSequential: AddSequential(stream, chunk_bytes, builder); break;
-    case DramPattern::kRows: AddRows(stream, chunk_bytes, config, builder); break;
-    case DramPattern::kStreams: AddStreams(stream, chunk_bytes, builder); break;
-    case DramPattern::kRandom: AddRandom(stream, chunk_bytes, config, builder); break;
+    case DramPattern::kSequential:
+      AddSequential(stream, chunk_bytes, builder);
+      break;
+    case DramPattern::kRows:
+      AddRows(stream, chunk_bytes, config, builder);
+      break;
+    case DramPattern::kStreams:
+      AddStreams(stream, chunk_bytes, builder);
+      break;
+    case DramPattern::kRandom:
+      AddRandom(stream, chunk_bytes, config, builder);
+      break;
   }
   return builder.Take();
 }

@@ -5,7 +5,8 @@
 
 namespace berth {
 
-// One object on one line of stdout. Names in models may be any bytes: what is not UTF-8 is replaced.
+// One object on one line of stdout. Names in models may be any bytes: what is not UTF-8 is
+// replaced.
 void PrintJson(const nlohmann::ordered_json& json);
 
 }  // namespace berth

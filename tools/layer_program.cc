@@ -40,8 +40,9 @@ absl::Status CheckConv(const Layer& l) {
                            l.input_channels, l.filters, l.groups);
   }
   if (l.input_height + 2 * l.pad < l.filter_height || l.input_width + 2 * l.pad < l.filter_width) {
-    return InvalidArgument("layer: a filter of {}x{} does not fit an input of {}x{} with a pad of {}",
-                           l.filter_height, l.filter_width, l.input_height, l.input_width, l.pad);
+    return InvalidArgument(
+        "layer: a filter of {}x{} does not fit an input of {}x{} with a pad of {}", l.filter_height,
+        l.filter_width, l.input_height, l.input_width, l.pad);
   }
   return absl::OkStatus();
 }
@@ -163,10 +164,9 @@ void Narrow(BundleContents& contents, const NpuConfig& config) {
   contents.dram_bytes_lower_bound = CeilDiv(contents.dram_bytes_lower_bound, kNarrowing);
   int64_t macs = 0;
   for (const Command& command : program.commands) macs += CommandMacs(command);
-  contents.cycles_lower_bound =
-      std::max(CeilDiv(macs, config.matrix.int8_macs_per_cycle),
-               CeilDiv(contents.dram_bytes_lower_bound * 1000,
-                       config.dram.peak_millibytes_per_cycle));
+  contents.cycles_lower_bound = std::max(
+      CeilDiv(macs, config.matrix.int8_macs_per_cycle),
+      CeilDiv(contents.dram_bytes_lower_bound * 1000, config.dram.peak_millibytes_per_cycle));
   contents.config = config;
 }
 
@@ -194,8 +194,8 @@ Command WholeLayerCommand(const Layer& layer) {
     command.params.matrix.window = WindowOf(layer);
   } else if (layer.kind == LayerKind::kConv && layer.groups == 1) {
     command.opcode = Opcode::kConv;
-    SetExtents(command, {layer.output_height(), layer.output_width(), layer.filters,
-                         layer.input_channels});
+    SetExtents(command,
+               {layer.output_height(), layer.output_width(), layer.filters, layer.input_channels});
     command.params.matrix.window = WindowOf(layer);
   } else {
     const Product p = AsProduct(layer);

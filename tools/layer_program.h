@@ -34,8 +34,9 @@ Command WholeLayerCommand(const Layer& layer);
 
 // The layer compiled for `config`: operands are inputs of the program.
 //
-// An int8 layer is planned as the float32 layer of a machine whose memories are four times as large,
-// and then read at one byte an element: the same tiles, buffers and waits, every address a quarter.
+// An int8 layer is planned as the float32 layer of a machine whose memories are four times as
+// large, and then read at one byte an element: the same tiles, buffers and waits, every address a
+// quarter.
 absl::StatusOr<BundleContents> CompileLayer(const Layer& layer, const NpuConfig& config);
 
 }  // namespace berth

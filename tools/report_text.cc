@@ -20,10 +20,11 @@ double Ratio(int64_t value, int64_t bound) {
 }
 
 std::string MemoryLine(const MemoryPlan& plan) {
-  std::string line = fmt::format("  {:<12} {:>12} bytes  lower bound {:>12}  ({:.3f} x, {})",
-                                 plan.memory, plan.height_bytes, plan.lower_bound_bytes,
-                                 plan.lower_bound_bytes == 0 ? 1.0 : Ratio(plan.height_bytes, plan.lower_bound_bytes),
-                                 PlanStatusName(plan.status));
+  std::string line = fmt::format(
+      "  {:<12} {:>12} bytes  lower bound {:>12}  ({:.3f} x, {})", plan.memory, plan.height_bytes,
+      plan.lower_bound_bytes,
+      plan.lower_bound_bytes == 0 ? 1.0 : Ratio(plan.height_bytes, plan.lower_bound_bytes),
+      PlanStatusName(plan.status));
   if (plan.capacity_bytes > 0) line += fmt::format(" of {}", plan.capacity_bytes);
   return line + fmt::format(", {} buffers\n", plan.buffer_count);
 }
@@ -49,7 +50,8 @@ std::string OpTable(const SimReport& report, const BundleContents& info) {
     const OpReport& r = report.ops[op];
     return r.matrix_busy_cycles + r.vector_busy_cycles + r.host_busy_cycles;
   };
-  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return busy(a) > busy(b); });
+  std::stable_sort(order.begin(), order.end(),
+                   [&](size_t a, size_t b) { return busy(a) > busy(b); });
   std::string text = fmt::format("  {:<32} {:<24} {:>12} {:>12} {:>12} {:>12}\n", "op", "kind",
                                  "matrix cyc", "vector cyc", "DRAM bytes", "at least");
   for (size_t i = 0; i < order.size() && i < kOpsShown; ++i) {
@@ -66,10 +68,14 @@ std::string OpTable(const SimReport& report, const BundleContents& info) {
 
 std::string_view PlanStatusName(PlanStatus status) {
   switch (status) {
-    case PlanStatus::kFeasible: return "feasible";
-    case PlanStatus::kOptimal: return "optimal";
-    case PlanStatus::kInfeasible: return "infeasible";
-    case PlanStatus::kTimeout: return "timeout";
+    case PlanStatus::kFeasible:
+      return "feasible";
+    case PlanStatus::kOptimal:
+      return "optimal";
+    case PlanStatus::kInfeasible:
+      return "infeasible";
+    case PlanStatus::kTimeout:
+      return "timeout";
   }
   return "unknown";
 }
@@ -98,17 +104,17 @@ void AddPlanJson(const BundleContents& info, nlohmann::ordered_json& json) {
 }
 
 std::string PlanText(const BundleContents& info) {
-  std::string text = fmt::format("Plan of '{}' for '{}': {} ops, compiled in {:.0f} ms\n",
-                                 info.model_name, info.config.name, info.ops.size(),
-                                 info.compile_ms);
+  std::string text =
+      fmt::format("Plan of '{}' for '{}': {} ops, compiled in {:.0f} ms\n", info.model_name,
+                  info.config.name, info.ops.size(), info.compile_ms);
   for (const MemoryPlan& plan : info.memories) text += MemoryLine(plan);
   return text;
 }
 
 void AddReportJson(const SimReport& report, const BundleContents& info,
                    nlohmann::ordered_json& json) {
-  json.update(nlohmann::ordered_json::parse(
-      ReportToJson(report, info.config.matrix.int8_macs_per_cycle)));
+  json.update(
+      nlohmann::ordered_json::parse(ReportToJson(report, info.config.matrix.int8_macs_per_cycle)));
   json["cycles_lower_bound"] = info.cycles_lower_bound;
   json["dram_bytes_lower_bound"] = info.dram_bytes_lower_bound;
 }

@@ -1,6 +1,7 @@
 // Conv: convolution over 1 to 3 spatial axes, grouped, depthwise, dilated.
 //
-// Formula: ONNX Conv. Weights in kNchw [OC, IC/group, kernel...], in kNhwc [kernel..., IC/group, OC].
+// Formula: ONNX Conv. Weights in kNchw [OC, IC/group, kernel...], in kNhwc [kernel..., IC/group,
+// OC].
 #include "kernels/ops/convolution.h"
 #include "kernels/ops/ops.h"
 

@@ -69,14 +69,14 @@ absl::StatusOr<Convolution> ReadChannels(const OpCall& call, bool transposed) {
                            conv.input_channels, conv.output_channels, conv.groups);
   }
   if (call.HasInput(2) && call.input(2).shape != Shape{conv.output_channels}) {
-    return InvalidArgument("the bias has shape {}; {} output channels", call.input(2).shape.ToString(),
-                           conv.output_channels);
+    return InvalidArgument("the bias has shape {}; {} output channels",
+                           call.input(2).shape.ToString(), conv.output_channels);
   }
   return conv;
 }
 
 using Resolver = absl::StatusOr<AxisWindows> (*)(const Node&, const Shape&,
-                                                absl::Span<const int64_t>);
+                                                 absl::Span<const int64_t>);
 
 absl::StatusOr<Convolution> Resolve(const OpCall& call, bool transposed, Resolver resolver) {
   BERTH_RETURN_IF_ERROR(CheckOperands(call));
@@ -97,8 +97,8 @@ absl::StatusOr<Convolution> ResolveConvTranspose(const OpCall& call) {
 }
 
 Convolution ResolveConvolution(const OpCall& call) {
-  auto conv = call.node->kind == OpKind::kConvTranspose ? ResolveConvTranspose(call)
-                                                        : ResolveConv(call);
+  auto conv =
+      call.node->kind == OpKind::kConvTranspose ? ResolveConvTranspose(call) : ResolveConv(call);
   return *std::move(conv);
 }
 

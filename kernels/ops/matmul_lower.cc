@@ -98,8 +98,8 @@ class MatMulEmitter {
       push(swapped ? second : first);
       push(swapped ? first : second);
     }
-    TileView view =
-        builder_.LoadHeld(node_.inputs[static_cast<size_t>(input)], box, is_a ? "input" : "weights");
+    TileView view = builder_.LoadHeld(node_.inputs[static_cast<size_t>(input)], box,
+                                      is_a ? "input" : "weights");
     if (rank == 1) InsertAxis(view, is_a ? 0 : 1);
     if (swapped) {
       const size_t last = view.extent.size() - 1;
@@ -261,7 +261,8 @@ class MatMulEmitter {
     for (size_t k = 0; k < inner.size(); ++k) {
       const TileView a = LoadOperand(0, tile, tile.rows, inner[k]);
       const TileView b = LoadOperand(1, tile, inner[k], tile.columns);
-      const std::vector<MatrixPart> parts = InBlocks(PartsOf(a, b, out), tile_[loops_.command_rows]);
+      const std::vector<MatrixPart> parts =
+          InBlocks(PartsOf(a, b, out), tile_[loops_.command_rows]);
       accumulators.resize(parts.size());
       for (size_t i = 0; i < parts.size(); ++i) {
         if (k == 0) {
@@ -312,8 +313,8 @@ class MatMulEmitter {
       }
     }
     if (!call_.HasInput(2)) return;
-    const TileView bias = builder_.LoadHeld(
-        node_.inputs[2], {{tile.columns.begin}, {tile.columns.count}}, "bias");
+    const TileView bias =
+        builder_.LoadHeld(node_.inputs[2], {{tile.columns.begin}, {tile.columns.count}}, "bias");
     builder_.Binary(BinaryFunction::kAdd, out, out, bias.BroadcastTo(out.extent));
   }
 
@@ -335,8 +336,7 @@ absl::Status LowerEmptySum(const OpCall& call, TileBuilder& builder) {
   const TileView out = builder.OutputTile(output, call.output().dtype, box, "output");
   builder.FillFloat(out, 0);
   if (call.HasInput(2)) {
-    const TileView bias =
-        builder.Load(call.node->inputs[2], WholeBox(call.input(2).shape), "bias");
+    const TileView bias = builder.Load(call.node->inputs[2], WholeBox(call.input(2).shape), "bias");
     builder.Binary(BinaryFunction::kAdd, out, out, bias.BroadcastTo(box.extent));
   }
   builder.Store(output, box, EmitTail(*call.node, 0, box, out, builder));

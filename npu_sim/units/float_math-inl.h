@@ -50,10 +50,10 @@ HWY_INLINE V Polynomial(D d, V x, const float (&coefficients)[kCount]) {
 }
 
 // The logistic function as 1/2 + x P(x^2) / Q(x^2), clamped to [0, 1]: the rational minimax
-// approximation (degrees 4 and 5) published with Eigen and used by ONNX Runtime. Its absolute error is
-// about 1e-7 and small results are multiples of 2^-25. An exact exponential would be closer to the
-// truth and further from what models are compared with: where those runtimes round two scores to a
-// tie, a later comparison of equals has to see the tie.
+// approximation (degrees 4 and 5) published with Eigen and used by ONNX Runtime. Its absolute error
+// is about 1e-7 and small results are multiples of 2^-25. An exact exponential would be closer to
+// the truth and further from what models are compared with: where those runtimes round two scores
+// to a tie, a later comparison of equals has to see the tie.
 template <class D, class V>
 HWY_INLINE V Sigmoid(D d, V x) {
   constexpr float kNumerator[] = {4.37031012579801e-11f, 1.15627324459942e-07f,

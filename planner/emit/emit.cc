@@ -39,20 +39,18 @@ SlotTable MakeSlots(const StoragePlan& storage, const LoweredProgram& lowered,
     const BufferLife& life = pool_lives[i];
     table.of_storage.push_back(kNoSlot);
     if (buffer.kind != RegionKind::kPool || life.end_command == 0) continue;
-    table.of_storage.back() =
-        add({buffer.offset_bytes, buffer.size_bytes, life.begin_command, life.end_command, 0,
-             kPoolRegion, MemorySpace::kDram},
-            buffer.name);
+    table.of_storage.back() = add({buffer.offset_bytes, buffer.size_bytes, life.begin_command,
+                                   life.end_command, 0, kPoolRegion, MemorySpace::kDram},
+                                  buffer.name);
   }
   for (size_t i = 0; i < lowered.buffers.size(); ++i) {
     const VirtualBuffer& buffer = lowered.buffers[i];
     const BufferLife& life = scratchpad.lives[i];
     table.of_buffer.push_back(kNoSlot);
     if (life.end_command == 0) continue;
-    table.of_buffer.back() =
-        add({scratchpad.offset_bytes[i], buffer.size_bytes, life.begin_command, life.end_command, 0,
-             0, buffer.space},
-            fmt::format("{}/{}", lowered.ops[buffer.op].name, buffer.role));
+    table.of_buffer.back() = add({scratchpad.offset_bytes[i], buffer.size_bytes, life.begin_command,
+                                  life.end_command, 0, 0, buffer.space},
+                                 fmt::format("{}/{}", lowered.ops[buffer.op].name, buffer.role));
   }
   return table;
 }
@@ -65,14 +63,19 @@ std::vector<DramRegion> MakeRegions(const Graph& graph, const StoragePlan& stora
     pool_bytes = std::max(pool_bytes, buffer.offset_bytes + buffer.size_bytes);
   }
   std::vector<DramRegion> regions;
-  regions.push_back({static_cast<int64_t>(lowered.constants.size()), RegionKind::kConstants, {}, 0});
+  regions.push_back(
+      {static_cast<int64_t>(lowered.constants.size()), RegionKind::kConstants, {}, 0});
   regions.push_back({pool_bytes, RegionKind::kPool, {}, 0});
   for (size_t i = 0; i < graph.inputs.size(); ++i) {
-    regions.push_back({graph.at(graph.inputs[i]).type.ByteCount(), RegionKind::kInput, {},
+    regions.push_back({graph.at(graph.inputs[i]).type.ByteCount(),
+                       RegionKind::kInput,
+                       {},
                        static_cast<uint32_t>(i)});
   }
   for (size_t i = 0; i < graph.outputs.size(); ++i) {
-    regions.push_back({graph.at(graph.outputs[i]).type.ByteCount(), RegionKind::kOutput, {},
+    regions.push_back({graph.at(graph.outputs[i]).type.ByteCount(),
+                       RegionKind::kOutput,
+                       {},
                        static_cast<uint32_t>(i)});
   }
   return regions;
@@ -85,10 +88,14 @@ class EngineChooser {
 
   uint8_t Choose(const Command& command) {
     switch (EngineOf(command.opcode)) {
-      case EngineKind::kMatrix: return static_cast<uint8_t>(channels_);
-      case EngineKind::kVector: return static_cast<uint8_t>(channels_ + 1);
-      case EngineKind::kHost: return static_cast<uint8_t>(channels_ + 2);
-      case EngineKind::kDma: break;
+      case EngineKind::kMatrix:
+        return static_cast<uint8_t>(channels_);
+      case EngineKind::kVector:
+        return static_cast<uint8_t>(channels_ + 1);
+      case EngineKind::kHost:
+        return static_cast<uint8_t>(channels_ + 2);
+      case EngineKind::kDma:
+        break;
     }
     const bool store = command.out.space == MemorySpace::kDram;
     if (channels_ == 1) return 0;

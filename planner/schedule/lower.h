@@ -18,8 +18,8 @@ inline uint16_t OutputRegion(const Graph& graph, uint32_t index) {
   return static_cast<uint16_t>(2 + graph.inputs.size() + index);
 }
 
-// DRAM operands are final, except that their `slot` is a position in StoragePlan::buffers (pool) and
-// kNoSlot elsewhere; scratchpad and accumulator operands are virtual (kernels/tile_builder.h).
+// DRAM operands are final, except that their `slot` is a position in StoragePlan::buffers (pool)
+// and kNoSlot elsewhere; scratchpad and accumulator operands are virtual (kernels/tile_builder.h).
 struct LoweredProgram {
   std::vector<Command> commands;
   std::vector<VirtualBuffer> buffers;

@@ -11,8 +11,8 @@ template <typename Visit>
 void ForEachBuffer(const Command& command, Visit&& visit) {
   for (const Operand* operand :
        {&command.out, &command.in0, &command.in1, &command.in2, &command.acc}) {
-    const bool on_chip = operand->space == MemorySpace::kScratchpad ||
-                         operand->space == MemorySpace::kAccumulator;
+    const bool on_chip =
+        operand->space == MemorySpace::kScratchpad || operand->space == MemorySpace::kAccumulator;
     if (on_chip) visit(operand->slot);
   }
 }
@@ -76,7 +76,8 @@ class Hoister {
   // Places loads that stand behind position `now` in the lowered order, while they are legal and
   // fit.
   void DrawLoads(uint32_t now) {
-    while (next_load_ < loads_.size() && (placed_[loads_[next_load_]] || loads_[next_load_] < now)) {
+    while (next_load_ < loads_.size() &&
+           (placed_[loads_[next_load_]] || loads_[next_load_] < now)) {
       ++next_load_;
     }
     const size_t end =
@@ -102,8 +103,9 @@ class Hoister {
 
   // Whatever touches the same buffers earlier in the lowered order is placed already.
   bool TouchesInOrder(uint32_t command) const {
-    return std::all_of(touch_rank_[command].begin(), touch_rank_[command].end(),
-                       [&](const Touch& touch) { return touches_placed_[touch.buffer] >= touch.rank; });
+    return std::all_of(
+        touch_rank_[command].begin(), touch_rank_[command].end(),
+        [&](const Touch& touch) { return touches_placed_[touch.buffer] >= touch.rank; });
   }
 
   bool WaitsForStore(uint32_t now, uint32_t load) {

@@ -94,7 +94,8 @@ absl::StatusOr<Schedule> ScheduleProgram(const Graph& graph, const StoragePlan& 
                : fmt::format("no scratchpad up to {} bytes would do with {} bytes of accumulators",
                              kLargestScratchpadBytes, config.accumulator.size_bytes);
   return ResourceExhausted("target '{}' with a scratchpad of {} bytes: {}; {}", config.name,
-                           config.scratchpad.size_bytes, ToStd(schedule.status().message()), advice);
+                           config.scratchpad.size_bytes, ToStd(schedule.status().message()),
+                           advice);
 }
 
 }  // namespace berth

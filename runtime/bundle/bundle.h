@@ -19,7 +19,8 @@ enum class LoadLevel : uint8_t {
   kTrusted = 1,  // metadata hash and structure: for a host that has verified the file before
 };
 
-// An open bundle: metadata decoded, raw segments mapped read-only. Immutable; shared by all threads.
+// An open bundle: metadata decoded, raw segments mapped read-only. Immutable; shared by all
+// threads.
 class Bundle {
  public:
   Bundle(const Bundle&) = delete;

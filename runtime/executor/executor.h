@@ -1,10 +1,12 @@
 // Runs the commands of a verified program on the host, as parallel as their true conflicts allow.
 //
 // Workers loop over one preallocated queue of ready work; a worker that makes a command ready runs
-// it itself and leaves the rest to the others. A run allocates nothing. Results do not depend on the
-// number of workers: commands that conflict run in program order, and a command's parts are fixed.
-// Cost: O(commands + conflicts), a few atomic operations per command.
+// it itself and leaves the rest to the others. A run allocates nothing. Results do not depend on
+// the number of workers: commands that conflict run in program order, and a command's parts are
+// fixed. Cost: O(commands + conflicts), a few atomic operations per command.
 #pragma once
+
+#include <tbb/task_arena.h>
 
 #include <atomic>
 #include <chrono>
@@ -12,8 +14,6 @@
 #include <memory>
 #include <optional>
 #include <vector>
-
-#include <tbb/task_arena.h>
 
 #include "base/status.h"
 #include "npu_sim/conflict_graph.h"
@@ -28,7 +28,7 @@ struct ExecutionPlan {
   std::vector<uint16_t> part_counts;  // per command
   std::vector<uint32_t> roots;        // commands without predecessors
   int64_t part_total = 0;
-  int64_t scratch_bytes = 0;          // per worker
+  int64_t scratch_bytes = 0;  // per worker
 };
 ExecutionPlan MakeExecutionPlan(absl::Span<const Command> commands,
                                 const ConflictGraphView& conflicts);
@@ -41,8 +41,8 @@ struct StopConditions {
 
 // Where the workers come from.
 struct WorkerSource {
-  int workers = 1;                    // 1: the calling thread alone, in program order
-  tbb::task_arena* arena = nullptr;   // null with workers > 1: the caller's current arena
+  int workers = 1;                   // 1: the calling thread alone, in program order
+  tbb::task_arena* arena = nullptr;  // null with workers > 1: the caller's current arena
 };
 
 // The state of one run at a time; reused by the next.

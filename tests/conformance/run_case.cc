@@ -7,8 +7,6 @@
 #include <set>
 #include <vector>
 
-
-
 #include "berth/context.h"
 #include "planner/compile.h"
 #include "planner/onnx/onnx_headers.h"
@@ -28,10 +26,10 @@ constexpr double kBFloat16Tolerance = 0x1p-7;
 // Positions of the operands that carry a shape, axes or counts rather than data.
 const std::map<std::string, std::set<int>>& ShapeOperands() {
   static const std::map<std::string, std::set<int>> kOperands = {
-      {"Reshape", {1}},     {"Expand", {1}},    {"Tile", {1}},          {"Slice", {1, 2, 3, 4}},
-      {"Pad", {1}},         {"Resize", {1, 2, 3}}, {"Upsample", {1}},   {"Squeeze", {1}},
-      {"Unsqueeze", {1}},   {"Split", {1}},     {"ReduceSum", {1}},     {"ConstantOfShape", {0}},
-      {"TopK", {1}},        {"Dropout", {1, 2}}};
+      {"Reshape", {1}},   {"Expand", {1}},       {"Tile", {1}},      {"Slice", {1, 2, 3, 4}},
+      {"Pad", {1}},       {"Resize", {1, 2, 3}}, {"Upsample", {1}},  {"Squeeze", {1}},
+      {"Unsqueeze", {1}}, {"Split", {1}},        {"ReduceSum", {1}}, {"ConstantOfShape", {0}},
+      {"TopK", {1}},      {"Dropout", {1, 2}}};
   return kOperands;
 }
 
@@ -105,7 +103,8 @@ absl::StatusOr<std::string> RunSet(const std::string& model_path, const onnx::Mo
                                    const fs::path& set) {
   // Initializers may be listed as inputs too; the data sets leave them out.
   std::set<std::string> initializers;
-  for (const auto& initializer : model.graph().initializer()) initializers.insert(initializer.name());
+  for (const auto& initializer : model.graph().initializer())
+    initializers.insert(initializer.name());
   std::vector<std::string> names;
   for (const auto& input : model.graph().input()) {
     if (initializers.count(input.name()) == 0) names.push_back(input.name());
@@ -137,11 +136,11 @@ absl::StatusOr<std::string> RunSet(const std::string& model_path, const onnx::Mo
   for (const TensorInfo& info : program->outputs()) outputs.emplace_back(info.type);
   for (Tensor& output : outputs) views.push_back(output.view());
   BERTH_RETURN_IF_ERROR(context->Run(bound, views));
-  BERTH_ASSIGN_OR_RETURN(
-      const std::vector<Tensor> expected,
-      ReadTensors(set, "output", static_cast<int>(program->outputs().size())));
+  BERTH_ASSIGN_OR_RETURN(const std::vector<Tensor> expected,
+                         ReadTensors(set, "output", static_cast<int>(program->outputs().size())));
   for (size_t i = 0; i < outputs.size(); ++i) {
-    const std::string mismatch = FindMismatch(outputs[i], AsExpected(expected[i], outputs[i].dtype()));
+    const std::string mismatch =
+        FindMismatch(outputs[i], AsExpected(expected[i], outputs[i].dtype()));
     if (!mismatch.empty()) return fmt::format("output {}: {}", i, mismatch);
   }
   return std::string();

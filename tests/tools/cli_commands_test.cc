@@ -47,7 +47,7 @@ void ExpectKeys(const Json& json, const std::vector<std::string>& keys) {
 }
 
 const std::vector<std::string> kPlanKeys = {
-    "pool_bytes", "pool_lower_bound_bytes", "pool_status", "scratchpad_peak_bytes",
+    "pool_bytes",         "pool_lower_bound_bytes", "pool_status", "scratchpad_peak_bytes",
     "cycles_lower_bound", "dram_bytes_lower_bound", "compile_ms"};
 
 void ExpectReport(const Json& json) {
@@ -56,8 +56,7 @@ void ExpectReport(const Json& json) {
   const int64_t makespan = json["makespan_cycles"];
   EXPECT_GE(makespan, json["cycles_lower_bound"].get<int64_t>());
   for (const auto& [name, engine] : json["engines"].items()) {
-    int64_t cycles =
-        engine["busy_cycles"].get<int64_t>() + engine["idle_cycles"].get<int64_t>();
+    int64_t cycles = engine["busy_cycles"].get<int64_t>() + engine["idle_cycles"].get<int64_t>();
     ASSERT_TRUE(engine["stall"].is_object()) << engine;
     for (const auto& [cause, stall] : engine["stall"].items()) {
       EXPECT_EQ(cause.substr(cause.size() - 7), "_cycles") << cause;
@@ -96,8 +95,7 @@ TEST_F(CliTest, RunWritesOutputsAndReports) {
 
 TEST_F(CliTest, ModesGiveValuesCyclesOrBoth) {
   const std::string bundle = Bundle();
-  const Json values =
-      Ok({"run", bundle, "--mode", "values", "--output-dir", Path("v"), "--json"});
+  const Json values = Ok({"run", bundle, "--mode", "values", "--output-dir", Path("v"), "--json"});
   EXPECT_FALSE(values.contains("makespan_cycles"));
   const Json cycles = Ok({"run", bundle, "--mode", "cycles", "--output-dir", Path("c"), "--json"});
   ExpectReport(cycles);
@@ -160,8 +158,8 @@ TEST_F(CliTest, CheckFailsOnOtherOutputs) {
 
 // A tolerance that nothing meets: the first node is named.
 TEST_F(CliTest, CheckNamesTheFirstNodeThatDiffers) {
-  const CliResult result = RunBerth({"check", WriteSmallModel(folder_.path()), "--tolerance",
-                                     "-1", "--absolute-tolerance", "-1"});
+  const CliResult result = RunBerth({"check", WriteSmallModel(folder_.path()), "--tolerance", "-1",
+                                     "--absolute-tolerance", "-1"});
   EXPECT_EQ(result.exit_code, 1);
   EXPECT_TRUE(result.HasOneLineError()) << result.err;
   EXPECT_NE(result.err.find("Conv 'conv'"), std::string::npos) << result.err;
@@ -201,7 +199,8 @@ TEST_F(CliTest, VerifyRefusesAnyDamage) {
   const Json sections = Ok({"inspect", bundle, "--json"})["sections"];
   for (const Json& section : sections) {
     if (section["size_bytes"] == 0) continue;
-    const size_t at = section["offset_bytes"].get<size_t>() + section["size_bytes"].get<size_t>() / 2;
+    const size_t at =
+        section["offset_bytes"].get<size_t>() + section["size_bytes"].get<size_t>() / 2;
     std::string damaged = bytes;
     damaged[at] = static_cast<char>(damaged[at] ^ 0x40);
     const CliResult result = RunBerth({"verify", folder_.Write("damaged.berth", damaged)});
@@ -234,11 +233,11 @@ TEST_F(CliTest, Layer) {
   json = Ok({"layer", "conv", "--input", "28x28x16", "--filter", "3x3x16x32", "--stride", "2",
              "--pad", "1", "--target", "edge", "--dtype", "float32", "--json"});
   EXPECT_EQ(json["macs"], 14 * 14 * 32 * 9 * 16);
-  json = Ok({"layer", "conv", "--input", "28x28x16", "--filter", "3x3x4x32", "--groups", "4",
-             "--json"});
+  json = Ok(
+      {"layer", "conv", "--input", "28x28x16", "--filter", "3x3x4x32", "--groups", "4", "--json"});
   EXPECT_EQ(json["macs"], 26 * 26 * 32 * 9 * 4);
-  json = Ok({"layer", "depthwise", "--input", "28x28x16", "--filter", "3x3", "--pad", "1",
-             "--json"});
+  json =
+      Ok({"layer", "depthwise", "--input", "28x28x16", "--filter", "3x3", "--pad", "1", "--json"});
   EXPECT_EQ(json["macs"], 28 * 28 * 16 * 9);
   Text({"layer", "gemm", "--m", "8", "--n", "8", "--k", "8"});
 }
@@ -272,8 +271,9 @@ TEST_F(CliTest, Place) {
 }
 
 TEST_F(CliTest, Demo) {
-  const std::vector<std::string> small = {"demo", "--output-dir", Path("demo"), "--resolution",
-                                          "64", "--width", "0.25", "--target", "edge"};
+  const std::vector<std::string> small = {"demo",         "--output-dir", Path("demo"),
+                                          "--resolution", "64",           "--width",
+                                          "0.25",         "--target",     "edge"};
   const std::string text = Text(small);
   EXPECT_NE(text.find("makespan"), std::string::npos);
   EXPECT_NE(text.find("greatest values"), std::string::npos);

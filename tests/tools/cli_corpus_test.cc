@@ -43,7 +43,8 @@ TEST_P(CorpusModel, MatchesOnEveryMachine) {
   if (!fs::exists(model)) GTEST_SKIP() << model << " is absent";
   const fs::path refs = shared / "corpus/refs" / model.filename();
   for (const char* target : {"edge", "mobile", "server"}) {
-    const CliResult result = RunBerth({"check", model, "--refs", refs, "--target", target, "--json"});
+    const CliResult result =
+        RunBerth({"check", model, "--refs", refs, "--target", target, "--json"});
     EXPECT_EQ(result.exit_code, 0) << target << ": " << result.err;
     const nlohmann::json json = result.Json();
     ASSERT_TRUE(json.is_object()) << target << ": " << result.out;

@@ -36,8 +36,8 @@ class CliErrorTest : public ::testing::Test {
   }
   std::string WriteNpy(const std::string& name, const std::string& descr, const std::string& shape,
                        size_t data_bytes) {
-    std::string header = "{'descr': '" + descr + "', 'fortran_order': False, 'shape': " + shape +
-                         ", }";
+    std::string header =
+        "{'descr': '" + descr + "', 'fortran_order': False, 'shape': " + shape + ", }";
     header.resize(117, ' ');
     return folder_.Write(name, std::string("\x93NUMPY\x01\x00\x76\x00", 10) + header + "\n" +
                                    std::string(data_bytes, '\0'));
@@ -81,8 +81,8 @@ TEST_F(CliErrorTest, FilesThatAreNone) {
 
 TEST_F(CliErrorTest, TruncatedAndForeignBundles) {
   const std::string bytes = ReadBytes(Bundle());
-  for (const size_t size : {size_t{1}, size_t{63}, size_t{100}, size_t{4096}, bytes.size() / 2,
-                            bytes.size() - 1}) {
+  for (const size_t size :
+       {size_t{1}, size_t{63}, size_t{100}, size_t{4096}, bytes.size() / 2, bytes.size() - 1}) {
     const std::string cut = folder_.Write("cut.berth", bytes.substr(0, size));
     for (const char* command : {"run", "verify", "inspect"}) {
       ExpectFailure({command, cut}, {"cut.berth"});
@@ -98,8 +98,8 @@ TEST_F(CliErrorTest, Targets) {
   ExpectFailure({"compile", model, "-o", out, "--target", "toaster"}, {"toaster", "edge"});
   ExpectFailure({"targets", "toaster"}, {"toaster", "edge"});
   ExpectFailure({"compile", model, "-o", out, "--target", Path("none.json")}, {"none.json"});
-  const std::string bad = folder_.Write(
-      "bad.json", R"({"extends": "edge", "name": "bad", "dma": {"channels": 0}})");
+  const std::string bad =
+      folder_.Write("bad.json", R"({"extends": "edge", "name": "bad", "dma": {"channels": 0}})");
   ExpectFailure({"compile", model, "-o", out, "--target", bad}, {"bad.json", "dma"});
   ExpectFailure({"targets", folder_.Write("no.json", "{")}, {"no.json"});
 }
@@ -116,7 +116,8 @@ TEST_F(CliErrorTest, ShapesAndInputs) {
   ExpectFailure({"run", bundle, "--input", "image"}, {"--input"});
   ExpectFailure({"run", bundle, "--input", "image=" + Path("none.npy")}, {"none.npy"});
   const std::string shape = WriteNpy("shape.npy", "<f4", "(1, 3, 8, 8)", 768);
-  ExpectFailure({"run", bundle, "--input", "image=" + shape}, {"image", "shape.npy", "1x3x8x8", "1x3x16x16"});
+  ExpectFailure({"run", bundle, "--input", "image=" + shape},
+                {"image", "shape.npy", "1x3x8x8", "1x3x16x16"});
   const std::string dtype = WriteNpy("dtype.npy", "<f8", "(1, 3, 16, 16)", 6144);
   ExpectFailure({"run", bundle, "--input", "0=" + dtype}, {"image", "float64", "float32"});
   const std::string cut = WriteNpy("cut.npy", "<f4", "(1, 3, 16, 16)", 3000);
@@ -152,9 +153,9 @@ TEST_F(CliErrorTest, OutputsThatCannotBeWritten) {
   ExpectFailure({"compile", model, "-o", folder_.path().string()}, {folder_.path().string()});
   ExpectFailure({"run", bundle, "--output-dir", bundle}, {"small.berth"});
   ExpectFailure({"run", bundle, "--output-dir", bundle + "/x"}, {"small.berth"});
-  ExpectFailure({"place", folder_.Write("p.csv", "id,lower,upper,size\na,0,3,4\n"), "-o",
-                 Path("no/x.csv")},
-                {"no/x.csv"});
+  ExpectFailure(
+      {"place", folder_.Write("p.csv", "id,lower,upper,size\na,0,3,4\n"), "-o", Path("no/x.csv")},
+      {"no/x.csv"});
   EXPECT_EQ(FilesIn(folder_.path()), 3u);  // model, bundle, CSV: no temporary file is left
   EXPECT_EQ(RunBerth({"verify", bundle}).exit_code, 0);
 }

@@ -1,6 +1,4 @@
 // One layer: the array's closed forms against every calibration row, and the compiled program.
-#include "tools/layer_program.h"
-
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -9,6 +7,7 @@
 #include "base/checked_math.h"
 #include "npu_sim/timing.h"
 #include "tests/planner/shared_data.h"
+#include "tools/layer_program.h"
 
 namespace berth {
 namespace {
@@ -66,7 +65,8 @@ TEST(ArrayCycles, ScaleSimRowsExactly) {
   if (shared.empty()) GTEST_SKIP() << "no shared data";
   for (const std::string dataflow : {"ws", "os"}) {
     const NpuConfig config = Target("scalesim_" + dataflow + "_32");
-    const Rows rows = ReadCsv(shared / "anchors" / ("scalesim_resnet50_32x32_" + dataflow + ".csv"));
+    const Rows rows =
+        ReadCsv(shared / "anchors" / ("scalesim_resnet50_32x32_" + dataflow + ".csv"));
     ASSERT_GT(rows.size(), 50u);
     for (size_t r = 1; r < rows.size(); ++r) {
       const auto cell = [&](size_t c) { return std::stoll(rows[r][c]); };
@@ -125,8 +125,10 @@ TEST(ArrayCycles, DTypesTakeTheirShareOfTheRate) {
   const NpuConfig edge = Target("edge");
   const int64_t fixed = edge.matrix.preload_cycles + edge.matrix.fill_drain_cycles;
   Layer layer = Gemm(64, 16, 16);
-  for (const auto& [dtype, cycles] : {std::pair{DType::kInt8, 64}, {DType::kFloat16, 128},
-                                      {DType::kBFloat16, 128}, {DType::kFloat32, 256}}) {
+  for (const auto& [dtype, cycles] : {std::pair{DType::kInt8, 64},
+                                      {DType::kFloat16, 128},
+                                      {DType::kBFloat16, 128},
+                                      {DType::kFloat32, 256}}) {
     layer.dtype = dtype;
     EXPECT_EQ(ArrayCycles(layer, edge), fixed + cycles);
   }
@@ -136,9 +138,9 @@ TEST(CheckLayer, RefusesWhatIsNoLayer) {
   EXPECT_FALSE(CheckLayer(Gemm(0, 1, 1)).ok());
   EXPECT_FALSE(CheckLayer(Gemm(1, 1, -1)).ok());
   EXPECT_FALSE(CheckLayer(Gemm(1 << 23, 1 << 23, 1 << 23)).ok());
-  EXPECT_FALSE(CheckLayer(Conv(3, 1, 5, 1)).ok());                 // larger than the image
-  EXPECT_FALSE(CheckLayer(Conv(8, 6, 3, 8, 1, 0, 4)).ok());        // 6 channels in 4 groups
-  EXPECT_FALSE(CheckLayer(Conv(8, 8, 3, 8, 0)).ok());              // stride 0
+  EXPECT_FALSE(CheckLayer(Conv(3, 1, 5, 1)).ok());           // larger than the image
+  EXPECT_FALSE(CheckLayer(Conv(8, 6, 3, 8, 1, 0, 4)).ok());  // 6 channels in 4 groups
+  EXPECT_FALSE(CheckLayer(Conv(8, 8, 3, 8, 0)).ok());        // stride 0
   EXPECT_TRUE(CheckLayer(Conv(8, 8, 3, 8)).ok());
 }
 
