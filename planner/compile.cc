@@ -87,6 +87,7 @@ absl::Status PlanMemory(const CompileOptions& options, Stages& stages) {
 absl::Status MakeProgram(const CompileOptions& options, Stages& stages) {
   ScheduleOptions schedule_options;
   schedule_options.double_buffer = options.double_buffer;
+  schedule_options.hoist = options.double_buffer;
   BERTH_ASSIGN_OR_RETURN(
       stages.schedule,
       ScheduleProgram(stages.graph, stages.storage, options.config, schedule_options));

@@ -1,11 +1,11 @@
 #include "planner/schedule/lower.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <cstring>
 #include <map>
 #include <set>
-
-#include <fmt/ranges.h>
 
 #include "base/checked_math.h"
 #include "kernels/op_def.h"
@@ -25,13 +25,19 @@ std::vector<ValuePlacement> PlaceValues(const Graph& graph, const StoragePlan& s
     placement.offset_bytes = buffer.offset_bytes + place.offset_bytes;
     placement.stride_bytes = place.stride_bytes;
     switch (buffer.kind) {
-      case RegionKind::kConstants: placement.region = kConstantsRegion; break;
+      case RegionKind::kConstants:
+        placement.region = kConstantsRegion;
+        break;
       case RegionKind::kPool:
         placement.region = kPoolRegion;
         placement.slot = static_cast<uint32_t>(place.buffer);
         break;
-      case RegionKind::kInput: placement.region = InputRegion(buffer.index); break;
-      case RegionKind::kOutput: placement.region = OutputRegion(graph, buffer.index); break;
+      case RegionKind::kInput:
+        placement.region = InputRegion(buffer.index);
+        break;
+      case RegionKind::kOutput:
+        placement.region = OutputRegion(graph, buffer.index);
+        break;
     }
   }
   return placements;
@@ -158,6 +164,11 @@ absl::StatusOr<LoweredProgram> LowerGraph(const Graph& graph, const StoragePlan&
     if (storage.nodes[step] == NodeStorage::kComputed) {
       BERTH_RETURN_IF_ERROR(LowerNode(graph, node, options, builder, info));
       info.min_dram_bytes = MinDramBytes(graph, node);
+      if (builder.commands().size() > options.command_limit) {
+        return ResourceExhausted("{} '{}': tiles of {} bytes take more than {} commands",
+                                 OpName(node.kind), node.name, options.scratchpad_budget_bytes,
+                                 options.command_limit);
+      }
     }
     lowered.ops.push_back(std::move(info));
   }

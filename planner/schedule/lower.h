@@ -32,6 +32,8 @@ struct LowerOptions {
   // take up to the limit (and then has no room for double buffering).
   int64_t scratchpad_budget_bytes = 0, scratchpad_limit_bytes = 0;
   int64_t accumulator_budget_bytes = 0, accumulator_limit_bytes = 0;
+  // Tiles too small for the model make programs too long to be of use.
+  size_t command_limit = 1000000;
 };
 
 // ResourceExhausted names the node whose smallest tile does not fit, with needed and available

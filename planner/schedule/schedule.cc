@@ -15,11 +15,15 @@ constexpr std::array<int64_t, 4> kTilePercent = {45, 30, 18, 8};
 constexpr std::array<int64_t, 4> kHoistPercent = {92, 75, 55, 0};
 constexpr int64_t kLargestScratchpadBytes = int64_t{1} << 30;
 constexpr int64_t kSearchStepBytes = 1024;
+// A search for the smallest scratchpad looks at programs up to this long only, so that it ends
+// soon.
+constexpr size_t kSearchCommandLimit = 60000;
 
 absl::StatusOr<Schedule> TryTiles(const Graph& graph, const StoragePlan& storage,
                                   const NpuConfig& config, const ScheduleOptions& options,
                                   int64_t tile_percent) {
   LowerOptions lower_options;
+  lower_options.command_limit = options.command_limit;
   lower_options.scratchpad_budget_bytes = config.scratchpad.size_bytes * tile_percent / 100;
   lower_options.scratchpad_limit_bytes = config.scratchpad.size_bytes;
   lower_options.accumulator_budget_bytes = config.accumulator.size_bytes / 2;
@@ -28,7 +32,7 @@ absl::StatusOr<Schedule> TryTiles(const Graph& graph, const StoragePlan& storage
                          LowerGraph(graph, storage, config, lower_options));
   absl::Status failure;
   for (const int64_t hoist_percent : kHoistPercent) {
-    if (!options.double_buffer && hoist_percent != 0) continue;
+    if (!options.hoist && hoist_percent != 0) continue;
     Schedule schedule;
     schedule.lowered = lowered;
     schedule.tile_budget_bytes = lower_options.scratchpad_budget_bytes;
@@ -63,7 +67,9 @@ absl::StatusOr<Schedule> TryAllTiles(const Graph& graph, const StoragePlan& stor
 
 // The smallest scratchpad, to kSearchStepBytes, for which a schedule is found.
 std::optional<int64_t> SmallestScratchpad(const Graph& graph, const StoragePlan& storage,
-                                          NpuConfig config, const ScheduleOptions& options) {
+                                          NpuConfig config, ScheduleOptions options) {
+  options.hoist = false;
+  options.command_limit = kSearchCommandLimit;
   const auto fits = [&](int64_t size_bytes) {
     config.scratchpad.size_bytes = size_bytes;
     return TryAllTiles(graph, storage, config, options).ok();

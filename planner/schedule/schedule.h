@@ -10,7 +10,9 @@
 namespace berth {
 
 struct ScheduleOptions {
-  bool double_buffer = true;
+  bool double_buffer = true;       // off: one buffer per op and role
+  bool hoist = true;               // loads ahead of the computation that needs them
+  size_t command_limit = 1000000;  // longer programs count as not fitting
 };
 
 struct Schedule {
