@@ -57,7 +57,9 @@ class Tensor {
   template <typename T>
   static Tensor FromValues(DType dtype, Shape shape, absl::Span<const T> values) {
     Tensor tensor(TensorType{dtype, std::move(shape)});
-    std::memcpy(tensor.bytes_.data(), values.data(), tensor.bytes_.size());
+    if (!tensor.bytes_.empty()) {
+      std::memcpy(tensor.bytes_.data(), values.data(), tensor.bytes_.size());
+    }
     return tensor;
   }
 

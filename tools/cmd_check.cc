@@ -6,6 +6,7 @@
 #include "berth/context.h"
 #include "kernels/reference/reference.h"
 #include "planner/onnx/import.h"
+#include "planner/passes/fold_constants.h"
 #include "tools/compile_flags.h"
 #include "tools/first_difference.h"
 #include "tools/json_output.h"
@@ -129,7 +130,8 @@ absl::StatusOr<Graph> ImportForCase(const std::string& model, const CompileOptio
   import.input_shapes = options.input_shapes;
   import.shapes_by_position = options.shapes_by_position;
   BERTH_ASSIGN_OR_RETURN(Graph graph, ImportOnnx(model, import));
-  BERTH_RETURN_IF_ERROR(InferTypes(graph));
+  // Types follow from values in some models: shapes that the model computes.
+  BERTH_RETURN_IF_ERROR(FoldConstants(graph, EvaluateNode));
   return graph;
 }
 

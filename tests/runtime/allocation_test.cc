@@ -61,8 +61,13 @@ void* operator new(size_t size_bytes) {
   if (void* p = std::malloc(size_bytes)) return p;
   throw std::bad_alloc();
 }
+void* operator new(size_t size_bytes, const std::nothrow_t&) noexcept {
+  Count();
+  return std::malloc(size_bytes);
+}
 void operator delete(void* p) noexcept { std::free(p); }
 void operator delete(void* p, size_t) noexcept { std::free(p); }
+void operator delete(void* p, const std::nothrow_t&) noexcept { std::free(p); }
 #endif
 
 namespace berth {

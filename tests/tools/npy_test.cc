@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "tests/planner/model_builder.h"
@@ -38,10 +39,9 @@ class NpyTest : public ::testing::Test {
 const char* const kFloats2x2 = "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 2), }";
 
 TEST_F(NpyTest, RoundTripsEveryDType) {
-  for (const DType dtype :
-       {DType::kFloat32, DType::kFloat16, DType::kFloat64, DType::kInt8, DType::kUInt8,
-        DType::kInt16, DType::kUInt16, DType::kInt32, DType::kUInt32, DType::kInt64,
-        DType::kUInt64, DType::kBool}) {
+  for (const DType dtype : {DType::kFloat32, DType::kFloat16, DType::kFloat64, DType::kInt8,
+                            DType::kUInt8, DType::kInt16, DType::kUInt16, DType::kInt32,
+                            DType::kUInt32, DType::kInt64, DType::kUInt64, DType::kBool}) {
     for (const Shape& shape : {Shape{}, Shape{3}, Shape{2, 3}, Shape{1, 0, 2}}) {
       Tensor tensor(TensorType{dtype, shape});
       for (size_t i = 0; i < tensor.bytes().size(); ++i) {
@@ -52,7 +52,7 @@ TEST_F(NpyTest, RoundTripsEveryDType) {
       const absl::StatusOr<Tensor> back = ReadNpy(path);
       ASSERT_TRUE(back.ok()) << back.status();
       EXPECT_EQ(back->type().ToString(), tensor.type().ToString());
-      EXPECT_EQ(std::memcmp(back->bytes().data(), tensor.bytes().data(), tensor.bytes().size()), 0);
+      EXPECT_TRUE(std::equal(back->bytes().begin(), back->bytes().end(), tensor.bytes().begin()));
     }
   }
 }
@@ -94,9 +94,8 @@ TEST_F(NpyTest, OddHeadersAreRefused) {
   ExpectRefused(FileOf("{'descr': '<f4', 'fortran_order': False, 'shape': (2, 2", data), "shape");
   ExpectRefused(FileOf("{'descr': '<f4', 'fortran_order': False, 'shape': (-2, -2), }", data), "");
   // More elements than memory or int64 hold: refused before anything is allocated.
-  ExpectRefused(FileOf("{'descr': '<f4', 'fortran_order': False, 'shape': (1099511627776, 4), }",
-                       data),
-                "");
+  ExpectRefused(
+      FileOf("{'descr': '<f4', 'fortran_order': False, 'shape': (1099511627776, 4), }", data), "");
   ExpectRefused(FileOf("{'descr': '<f8', 'fortran_order': False, 'shape': (9223372036854775807, "
                        "9223372036854775807), }",
                        data),
