@@ -59,11 +59,13 @@ void AddDramCommand(CLI::App& app, CommandAction& action) {
       ->capture_default_str();
   command->add_option("--streams", stream.streams, "streams: how many, each on its own channel")
       ->capture_default_str();
-  command->add_option("--chunk-bytes", stream.chunk_bytes,
-                      "Of one descriptor (0: streams 2048, random one burst, else everything)")
+  command
+      ->add_option("--chunk-bytes", stream.chunk_bytes,
+                   "Of one descriptor (0: streams 2048, random one burst, else everything)")
       ->capture_default_str();
-  command->add_option("--write-share", stream.write_share,
-                      "Share of writes among streams, chunks or rows")
+  command
+      ->add_option("--write-share", stream.write_share,
+                   "Share of writes among streams, chunks or rows")
       ->capture_default_str();
   command->add_option("--target", flags->target, "Machine: a preset or a .json file")
       ->capture_default_str();

@@ -104,17 +104,17 @@ class Network {
     Around(norm + ".bias", out, 0.0f, 0.2f);
     Around(norm + ".mean", out, 0.0f, 0.2f);
     Around(norm + ".variance", out, 1.0f, 0.2f);
-    builder_.Node("BatchNormalization",
-                  {name + ".out", norm + ".scale", norm + ".bias", norm + ".mean",
-                   norm + ".variance"},
-                  {norm}, norm);
+    builder_.Node(
+        "BatchNormalization",
+        {name + ".out", norm + ".scale", norm + ".bias", norm + ".mean", norm + ".variance"},
+        {norm}, norm);
     if (!conv.activate) return norm;
     builder_.Node("Clip", {norm, "zero", "six"}, {name + ".relu6"}, name + ".relu6");
     return name + ".relu6";
   }
 
-  std::string InvertedResidual(const std::string& input, int64_t in, int64_t out,
-                               int64_t expansion, int64_t stride) {
+  std::string InvertedResidual(const std::string& input, int64_t in, int64_t out, int64_t expansion,
+                               int64_t stride) {
     const int64_t inner = in * expansion;
     std::string flow = expansion == 1 ? input : ConvBlock(input, in, inner, {});
     flow = ConvBlock(flow, inner, inner, {.kernel = 3, .stride = stride, .groups = inner});

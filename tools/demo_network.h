@@ -7,8 +7,8 @@
 namespace berth {
 
 struct DemoNetworkOptions {
-  int64_t resolution = 224;   // height and width of the input, a multiple of 32
-  double width = 1.0;         // multiplier of channels, which stay multiples of 8
+  int64_t resolution = 224;  // height and width of the input, a multiple of 32
+  double width = 1.0;        // multiplier of channels, which stay multiples of 8
   int64_t classes = 1000;
   uint64_t seed = 1;
 };

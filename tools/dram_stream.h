@@ -28,12 +28,12 @@ struct DramStream {
 
 struct DramFigures {
   int64_t makespan_cycles = 0;
-  int64_t bytes = 0;            // asked for
+  int64_t bytes = 0;  // asked for
   int64_t read_bytes = 0, write_bytes = 0;
-  int64_t bursts = 0;           // that carried them
-  double bytes_per_cycle = 0;   // asked bytes over the makespan
-  double bus_fraction = 0;      // whole bursts over what the bus can carry
-  int64_t latency_cycles = 0;   // of an idle access (a read, unless there are only writes)
+  int64_t bursts = 0;          // that carried them
+  double bytes_per_cycle = 0;  // asked bytes over the makespan
+  double bus_fraction = 0;     // whole bursts over what the bus can carry
+  int64_t latency_cycles = 0;  // of an idle access (a read, unless there are only writes)
 };
 
 // InvalidArgument for figures out of range.

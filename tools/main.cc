@@ -1,8 +1,8 @@
 // berth: the command line. Exit status 0: done; 1: it failed; 2: called wrongly.
+#include <unistd.h>
+
 #include <cstdio>
 #include <exception>
-
-#include <unistd.h>
 
 #include "planner/onnx/text.h"
 #include "tools/command.h"

@@ -1,10 +1,10 @@
 #include "tools/progress.h"
 
-#include <chrono>
-#include <cstdio>
-
 #include <fmt/format.h>
 #include <unistd.h>
+
+#include <chrono>
+#include <cstdio>
 
 namespace berth {
 namespace {

@@ -63,8 +63,8 @@ TEST_F(CliMachineTest, WithoutDoubleBuffersTheSameTilesTakeLonger) {
   std::string tiles[2];
   int64_t makespan[2] = {};
   for (const int single : {0, 1}) {
-    std::vector<std::string> arguments = {"compile", model, "-o", Path("x.berth"), "--target",
-                                          "edge", "--dump", "tiles"};
+    std::vector<std::string> arguments = {"compile",  model,  "-o",     Path("x.berth"),
+                                          "--target", "edge", "--dump", "tiles"};
     if (single == 1) arguments.push_back("--no-double-buffer");
     const CliResult compiled = RunBerth(arguments);
     ASSERT_EQ(compiled.exit_code, 0) << compiled.err;

@@ -1,12 +1,12 @@
 #include "tests/tools/cli_testing.h"
 
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
-
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "planner/onnx/model_builder.h"
 
@@ -73,8 +73,7 @@ std::string WriteSmallModel(const std::string& folder) {
   builder.Input("image", {1, 3, 16, 16});
   builder.Output("scores", {1, 10});
   builder.Floats("conv.weight", {8, 3, 3, 3}, Ramp(8 * 3 * 3 * 3));
-  onnx::NodeProto& conv =
-      builder.Node("Conv", {"image", "conv.weight"}, {"features"}, "conv");
+  onnx::NodeProto& conv = builder.Node("Conv", {"image", "conv.weight"}, {"features"}, "conv");
   SetInts(conv, "kernel_shape", {3, 3});
   SetInts(conv, "pads", {1, 1, 1, 1});
   SetInts(conv, "strides", {2, 2});

@@ -1,7 +1,7 @@
 // Streams of DMA descriptors: what they move, and what the DRAM model makes of them.
-#include "tools/dram_stream.h"
-
 #include <gtest/gtest.h>
+
+#include "tools/dram_stream.h"
 
 namespace berth {
 namespace {
