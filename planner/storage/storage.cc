@@ -222,40 +222,9 @@ class Assigner {
     return view;
   }
 
-  // Operands whose elements are read where output 0 writes the same element.
-  std::vector<ValueId> InPlaceCandidates(const Node& node) {
-    std::vector<ValueId> candidates;
-    const TensorType& out = TypeOf(node.outputs[0]);
-    const auto same_form = [&](ValueId id) {
-      return TypeOf(id).shape.ElementCount() == out.shape.ElementCount() &&
-             DTypeBytes(TypeOf(id).dtype) == DTypeBytes(out.dtype);
-    };
-    const OpDef& op = GetOpDef(node.kind);
-    if (op.in_place != nullptr) {
-      const NodeCall call(graph_, node);
-      for (const int input : op.in_place(call.call())) {
-        candidates.push_back(node.inputs[static_cast<size_t>(input)]);
-      }
-    }
-    // What the node itself reads may be needed beyond the element (a halo, a whole row).
-    const auto read_by_node = [&](ValueId id) {
-      return std::find(node.inputs.begin(), node.inputs.end(), id) != node.inputs.end();
-    };
-    for (const FusedOp& fused : node.tail) {
-      for (const ValueId operand : fused.operands) {
-        if (operand != ValueId::kNone && TypeOf(operand).shape == out.shape &&
-            !read_by_node(operand)) {
-          candidates.push_back(operand);
-        }
-      }
-    }
-    std::erase_if(candidates, [&](ValueId id) { return !same_form(id); });
-    return candidates;
-  }
-
   bool TryInPlace(const Node& node, int step) {
     const ValueId out = node.outputs[0];
-    for (const ValueId candidate : InPlaceCandidates(node)) {
+    for (const ValueId candidate : InPlaceCandidates(graph_, node)) {
       const StoragePlace place = PlaceOf(candidate);
       if (place.buffer < 0) continue;
       const size_t buffer = static_cast<size_t>(place.buffer);
@@ -302,6 +271,36 @@ class Assigner {
 };
 
 }  // namespace
+
+std::vector<ValueId> InPlaceCandidates(const Graph& graph, const Node& node) {
+  std::vector<ValueId> candidates;
+  const TensorType& out = graph.at(node.outputs[0]).type;
+  const auto same_form = [&](ValueId id) {
+    return graph.at(id).type.shape.ElementCount() == out.shape.ElementCount() &&
+           DTypeBytes(graph.at(id).type.dtype) == DTypeBytes(out.dtype);
+  };
+  const OpDef& op = GetOpDef(node.kind);
+  if (op.in_place != nullptr) {
+    const NodeCall call(graph, node);
+    for (const int input : op.in_place(call.call())) {
+      candidates.push_back(node.inputs[static_cast<size_t>(input)]);
+    }
+  }
+  // What the node itself reads may be needed beyond the element (a halo, a whole row).
+  const auto read_by_node = [&](ValueId id) {
+    return std::find(node.inputs.begin(), node.inputs.end(), id) != node.inputs.end();
+  };
+  for (const FusedOp& fused : node.tail) {
+    for (const ValueId operand : fused.operands) {
+      if (operand != ValueId::kNone && graph.at(operand).type.shape == out.shape &&
+          !read_by_node(operand)) {
+        candidates.push_back(operand);
+      }
+    }
+  }
+  std::erase_if(candidates, [&](ValueId id) { return !same_form(id); });
+  return candidates;
+}
 
 StoragePlan AssignStorage(const Graph& graph, const StorageOptions& options) {
   return Assigner(graph, options).Run();

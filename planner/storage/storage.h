@@ -58,6 +58,10 @@ void SeparateConcatOperands(Graph& graph);
 // placed yet (offset_bytes 0).
 StoragePlan AssignStorage(const Graph& graph, const StorageOptions& options = {});
 
+// Operands whose elements are read where output 0 writes the same element: their bytes may become
+// the output's where they die at this node.
+std::vector<ValueId> InPlaceCandidates(const Graph& graph, const Node& node);
+
 // Stable text: one line per value.
 std::string DumpStorage(const Graph& graph, const StoragePlan& plan);
 
