@@ -1,11 +1,11 @@
 #include "base/shape.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <functional>
 #include <numeric>
 #include <optional>
-
-#include <fmt/ranges.h>
 
 #include "base/checked_math.h"
 

@@ -34,8 +34,8 @@ class Shape {
   auto begin() const { return extents_.begin(); }
   auto end() const { return extents_.end(); }
 
-  int64_t ElementCount() const;                 // 1 for a scalar
-  int64_t ByteCount(DType dtype) const;         // dense
+  int64_t ElementCount() const;          // 1 for a scalar
+  int64_t ByteCount(DType dtype) const;  // dense
   // Strides of the dense row-major layout, in elements.
   std::vector<int64_t> DenseStrides() const;
   // Product of the extents of [first, last).

@@ -4,11 +4,11 @@
 // packaged Abseil they are different types).
 #pragma once
 
+#include <fmt/format.h>
+
 #include <string>
 #include <string_view>
 #include <utility>
-
-#include <fmt/format.h>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -24,10 +24,10 @@ absl::Status Error(absl::StatusCode code, fmt::format_string<Args...> format, Ar
   return absl::Status(code, ToAbsl(fmt::format(format, std::forward<Args>(args)...)));
 }
 
-#define BERTH_DEFINE_ERROR(NAME, CODE)                                             \
-  template <typename... Args>                                                      \
-  absl::Status NAME(fmt::format_string<Args...> format, Args&&... args) {          \
-    return Error(absl::StatusCode::CODE, format, std::forward<Args>(args)...);     \
+#define BERTH_DEFINE_ERROR(NAME, CODE)                                         \
+  template <typename... Args>                                                  \
+  absl::Status NAME(fmt::format_string<Args...> format, Args&&... args) {      \
+    return Error(absl::StatusCode::CODE, format, std::forward<Args>(args)...); \
   }
 BERTH_DEFINE_ERROR(InvalidArgument, kInvalidArgument)        // the model or the user is wrong
 BERTH_DEFINE_ERROR(Unimplemented, kUnimplemented)            // op, attribute or dtype not supported
@@ -37,7 +37,7 @@ BERTH_DEFINE_ERROR(FailedPrecondition, kFailedPrecondition)  // order of calls
 BERTH_DEFINE_ERROR(NotFound, kNotFound)
 BERTH_DEFINE_ERROR(Cancelled, kCancelled)
 BERTH_DEFINE_ERROR(DeadlineExceeded, kDeadlineExceeded)
-BERTH_DEFINE_ERROR(Internal, kInternal)                      // our own verifier failed
+BERTH_DEFINE_ERROR(Internal, kInternal)  // our own verifier failed
 #undef BERTH_DEFINE_ERROR
 
 // The same error with "where: " in front of its message.
@@ -48,10 +48,9 @@ absl::Status Annotate(const absl::Status& status, std::string_view where);
 #define BERTH_CONCAT_INNER(a, b) a##b
 #define BERTH_CONCAT(a, b) BERTH_CONCAT_INNER(a, b)
 
-#define BERTH_RETURN_IF_ERROR(expression)                          \
-  do {                                                             \
-    if (absl::Status berth_status = (expression); !berth_status.ok()) \
-      return berth_status;                                         \
+#define BERTH_RETURN_IF_ERROR(expression)                                                  \
+  do {                                                                                     \
+    if (absl::Status berth_status = (expression); !berth_status.ok()) return berth_status; \
   } while (false)
 
 #define BERTH_ASSIGN_OR_RETURN(declaration, expression) \

@@ -47,9 +47,9 @@ void RunTiny(benchmark::State& state, bool chained) {
     const absl::Status status = executor.Run(memory, {}, {}, {workers, &arena});
     if (!status.ok()) state.SkipWithError("the run failed");
   }
-  state.counters["ns_per_command"] = benchmark::Counter(
-      static_cast<double>(state.iterations()) * kCommands,
-      benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
+  state.counters["ns_per_command"] =
+      benchmark::Counter(static_cast<double>(state.iterations()) * kCommands,
+                         benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
 }
 
 void Chain(benchmark::State& state) { RunTiny(state, true); }

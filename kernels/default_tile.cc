@@ -6,15 +6,10 @@
 namespace berth {
 namespace {
 
-struct Budget {
-  int64_t scratchpad_bytes = 0;
-  int64_t accumulator_bytes = 0;
-
-  bool Fits(const TileCost& cost) const {
-    return cost.scratchpad_bytes <= scratchpad_bytes &&
-           cost.accumulator_bytes <= accumulator_bytes;
-  }
-};
+bool Fits(const TileCost& cost, const TileCost& budget) {
+  return cost.scratchpad_bytes <= budget.scratchpad_bytes &&
+         cost.accumulator_bytes <= budget.accumulator_bytes;
+}
 
 // The loop to halve next: lowest shrink order, then the one with most granules; -1: none is left.
 int LoopToShrink(const IterationSpace& space, const TileShape& tile) {
@@ -38,14 +33,14 @@ int LoopToShrink(const IterationSpace& space, const TileShape& tile) {
 
 // The largest extent in [extent, limit) of loop `axis` that fits, evened out over its tiles: the
 // halving overshoots by up to two.
-void GrowAndBalance(const OpDef& op, const OpCall& call, const Budget& budget, const LoopDim& loop,
-                    size_t axis, int64_t limit, TileShape& tile) {
+void GrowAndBalance(const OpDef& op, const OpCall& call, const TileCost& budget,
+                    const LoopDim& loop, size_t axis, int64_t limit, TileShape& tile) {
   int64_t fitting = CeilDiv(tile[axis], loop.granule);
   int64_t failing = CeilDiv(limit, loop.granule);
   while (failing - fitting > 1) {
     const int64_t middle = fitting + (failing - fitting) / 2;
     tile[axis] = middle * loop.granule;
-    (budget.Fits(op.tile_cost(call, tile)) ? fitting : failing) = middle;
+    (Fits(op.tile_cost(call, tile), budget) ? fitting : failing) = middle;
   }
   const int64_t granules = CeilDiv(loop.extent, loop.granule);
   tile[axis] = CeilDiv(granules, CeilDiv(granules, fitting)) * loop.granule;
@@ -53,10 +48,18 @@ void GrowAndBalance(const OpDef& op, const OpCall& call, const Budget& budget, c
 
 }  // namespace
 
+absl::Status TileTooLarge(const TileCost& least, const TileCost& available) {
+  return ResourceExhausted(
+      "the smallest tile needs {} bytes of scratchpad and {} of accumulators, {} and {} are "
+      "available",
+      least.scratchpad_bytes, least.accumulator_bytes, available.scratchpad_bytes,
+      available.accumulator_bytes);
+}
+
 absl::StatusOr<TileShape> DefaultTile(const OpDef& op, const OpCall& call,
                                       int64_t scratchpad_budget_bytes,
                                       int64_t accumulator_budget_bytes) {
-  const Budget budget{scratchpad_budget_bytes, accumulator_budget_bytes};
+  const TileCost budget{scratchpad_budget_bytes, accumulator_budget_bytes};
   const IterationSpace space = op.iteration_space(call);
   TileShape tile;
   bool empty = false;
@@ -71,14 +74,10 @@ absl::StatusOr<TileShape> DefaultTile(const OpDef& op, const OpCall& call,
   int last = -1;
   int64_t last_failing_extent = 0;
   TileCost cost = op.tile_cost(call, tile);
-  while (!budget.Fits(cost)) {
+  while (!Fits(cost, budget)) {
     last = LoopToShrink(space, tile);
     if (last < 0) {
-      return ResourceExhausted(
-          "{} '{}': the smallest tile needs {} bytes of scratchpad and {} of accumulators, "
-          "{} and {} are available",
-          OpName(op.kind), call.node->name, cost.scratchpad_bytes, cost.accumulator_bytes,
-          budget.scratchpad_bytes, budget.accumulator_bytes);
+      return TileTooLarge(cost, budget);
     }
     const LoopDim& loop = space[static_cast<size_t>(last)];
     int64_t& extent = tile[static_cast<size_t>(last)];

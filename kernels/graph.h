@@ -49,8 +49,8 @@ class Attributes {
   int64_t Int(std::string_view name, int64_t otherwise) const;
   float Float(std::string_view name, float otherwise) const;
   std::string String(std::string_view name, std::string_view otherwise) const;
-  std::vector<int64_t> Ints(std::string_view name) const;    // empty when absent
-  std::vector<float> Floats(std::string_view name) const;    // empty when absent
+  std::vector<int64_t> Ints(std::string_view name) const;  // empty when absent
+  std::vector<float> Floats(std::string_view name) const;  // empty when absent
   const Tensor* TensorOrNull(std::string_view name) const;
   const std::map<std::string, AttributeValue, std::less<>>& values() const { return values_; }
 

@@ -41,9 +41,7 @@ std::string AttributeText(const AttributeValue& value) {
     std::string operator()(const std::string& v) const { return fmt::format("\"{}\"", v); }
     std::string operator()(const std::vector<int64_t>& v) const { return fmt::format("{}", v); }
     std::string operator()(const std::vector<float>& v) const { return fmt::format("{}", v); }
-    std::string operator()(const std::vector<std::string>& v) const {
-      return fmt::format("{}", v);
-    }
+    std::string operator()(const std::vector<std::string>& v) const { return fmt::format("{}", v); }
     std::string operator()(const std::shared_ptr<const Tensor>& v) const {
       return v ? v->type().ToString() : "null";
     }
@@ -70,10 +68,10 @@ std::string NodeText(const Graph& graph, const Node& node) {
                           ? "_"
                           : fmt::format("{} {}", ValueText(graph, id), TypeText(graph.at(id))));
   }
-  std::string text = fmt::format(
-      "  {} = {}@{}{}({}){}  # {}\n", fmt::join(outputs, ", "), OpName(node.kind), node.opset,
-      node.layout == DataLayout::kNhwc ? " nhwc" : "", OperandList(graph, node.inputs),
-      AttributeList(node.attributes), node.name);
+  std::string text =
+      fmt::format("  {} = {}@{}{}({}){}  # {}\n", fmt::join(outputs, ", "), OpName(node.kind),
+                  node.opset, node.layout == DataLayout::kNhwc ? " nhwc" : "",
+                  OperandList(graph, node.inputs), AttributeList(node.attributes), node.name);
   for (const FusedOp& fused : node.tail) {
     text += fmt::format("    then {}({}; flow at {}){} -> {}  # {}\n", OpName(fused.kind),
                         OperandList(graph, fused.operands), fused.flow_position,

@@ -18,9 +18,7 @@ Operands InputsOf(const Graph& graph, const Node& node) {
   return operands;
 }
 
-std::string Where(const Node& node) {
-  return fmt::format("{} '{}'", OpName(node.kind), node.name);
-}
+std::string Where(const Node& node) { return fmt::format("{} '{}'", OpName(node.kind), node.name); }
 
 // Before the tail.
 absl::StatusOr<std::vector<TensorType>> OwnTypes(const Graph& graph, const Node& node) {

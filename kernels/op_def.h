@@ -70,6 +70,8 @@ struct TileCost {
   int64_t scratchpad_bytes = 0;  // of one tile's buffers, each counted once
   int64_t accumulator_bytes = 0;
 };
+// ResourceExhausted: the smallest tile costs `least` where only `available` is there.
+absl::Status TileTooLarge(const TileCost& least, const TileCost& available);
 
 using SpaceRule = IterationSpace (*)(const OpCall& call);
 using CostRule = TileCost (*)(const OpCall& call, const TileShape& tile);

@@ -108,12 +108,8 @@ absl::StatusOr<TileShape> SearchTile(const ReuseSearch& search) {
   TileShape smallest;
   for (const LoopDim& loop : search.space) smallest.push_back(std::min(loop.granule, loop.extent));
   if (search.complete) search.complete(smallest);
-  const TileCost least = search.cost(smallest);
-  return ResourceExhausted(
-      "the smallest tile needs {} bytes of scratchpad and {} of accumulators, {} and {} are "
-      "available",
-      least.scratchpad_bytes, least.accumulator_bytes, search.scratchpad_budget_bytes,
-      search.accumulator_budget_bytes);
+  return TileTooLarge(search.cost(smallest),
+                      {search.scratchpad_budget_bytes, search.accumulator_budget_bytes});
 }
 
 }  // namespace berth

@@ -16,8 +16,8 @@ ValueId GraphRewriter::ScalarF32(float value) {
 }
 
 ValueId GraphRewriter::Int64s(const std::vector<int64_t>& values) {
-  return Constant(Tensor::FromValues<int64_t>(
-      DType::kInt64, Shape{static_cast<int64_t>(values.size())}, values));
+  return Constant(Tensor::FromValues<int64_t>(DType::kInt64,
+                                              Shape{static_cast<int64_t>(values.size())}, values));
 }
 
 ValueId GraphRewriter::Apply(OpKind kind, std::vector<ValueId> inputs, Attributes attributes,
@@ -47,8 +47,8 @@ ValueId GraphRewriter::ApplyNode(Node node, ValueId result) {
     value.shape_known = true;
   } else if (value.type.shape != type.shape ||
              (value.type.dtype != type.dtype && origin_.tail.empty())) {
-    status_ = Internal("{} '{}' expands to {} where '{}' is {}", OpName(origin_.kind),
-                       origin_.name, type.ToString(), value.name, value.type.ToString());
+    status_ = Internal("{} '{}' expands to {} where '{}' is {}", OpName(origin_.kind), origin_.name,
+                       type.ToString(), value.name, value.type.ToString());
     return ValueId::kNone;
   }
   node.outputs = {result};

@@ -38,12 +38,12 @@ Shape ActivationShape(DataLayout layout, int64_t batch, absl::Span<const int64_t
 // Reads strides, dilations, pads, auto_pad (and ceil_mode) of the node for an input of this shape
 // and computes the outputs. `kernel` has one extent for each spatial axis.
 absl::StatusOr<AxisWindows> ResolveWindow(const Node& node, const Shape& input,
-                                         absl::Span<const int64_t> kernel);
+                                          absl::Span<const int64_t> kernel);
 
 // The same for a transposed convolution: output_padding, output_shape; `input` is the op's input
 // and `pad_*` are those of the forward convolution that it transposes.
 absl::StatusOr<AxisWindows> ResolveTransposedWindow(const Node& node, const Shape& input,
-                                                   absl::Span<const int64_t> kernel);
+                                                    absl::Span<const int64_t> kernel);
 
 // The kernel extents of a pool, from its attribute.
 absl::StatusOr<AxisWindows> ResolvePoolWindow(const OpCall& call);
@@ -51,9 +51,8 @@ absl::StatusOr<AxisWindows> ResolvePoolWindow(const OpCall& call);
 // Error unless `shape` has batch, channel and 1 to 3 spatial axes.
 absl::Status CheckSpatialRank(const Shape& shape);
 // An attribute of `count` ints, each in [least, 2^15); `otherwise` for all when absent.
-absl::StatusOr<std::vector<int64_t>> SpatialInts(const Node& node, std::string_view name,
-                                                 int count, int64_t otherwise,
-                                                 int64_t least);
+absl::StatusOr<std::vector<int64_t>> SpatialInts(const Node& node, std::string_view name, int count,
+                                                 int64_t otherwise, int64_t least);
 
 // A constant of rank 0 of a floating-point dtype.
 Tensor ScalarTensor(DType dtype, double value);

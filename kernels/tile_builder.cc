@@ -84,6 +84,9 @@ TileView TileBuilder::OutputTile(ValueId value, DType dtype, const Box& box,
 
 void TileBuilder::Emit(Command command) {
   if (!status_.ok()) return;
+  if (commands_.size() >= command_limit_) {
+    return Fail(ResourceExhausted("tiles this small take more than {} commands", command_limit_));
+  }
   command.op = op_;
   // Channels are chosen later; the order of a core's engines is that of CoreEngines.
   const auto channels = static_cast<uint8_t>(config_.dma.channels);

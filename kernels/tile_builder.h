@@ -10,6 +10,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <string>
 #include <vector>
@@ -85,6 +86,9 @@ class TileBuilder {
   void Fail(absl::Status status);
   // Commands and buffers from now on belong to op `op` of the bundle's table.
   void SetOp(uint32_t op);
+  // ResourceExhausted for the command after `count`: tiles that small make programs too long to be
+  // of use.
+  void SetCommandLimit(size_t count) { command_limit_ = count; }
 
   // A fresh dense scratchpad tile (row-major, 64-byte aligned).
   TileView NewTile(DType dtype, const Extents& extent, std::string_view role);
@@ -183,6 +187,7 @@ class TileBuilder {
   std::map<ValueId, HeldTile> held_;  // of the current op
   int64_t table_base_bytes_ = 0;
   uint32_t op_ = 0;
+  size_t command_limit_ = std::numeric_limits<size_t>::max();
   absl::Status status_;
 };
 

@@ -41,9 +41,9 @@ struct EngineId {
 enum class Opcode : uint8_t {
   kInvalid = 0,
   // DMA. Extents e0..e3 (outermost first); element [i0,i1,i2,i3] of `in0` goes to that of `out`.
-  kDmaLoad = 1,     // DRAM -> scratchpad
-  kDmaStore = 2,    // scratchpad -> DRAM
-  kDmaFill = 3,     // params.fill.pattern (one element of out.dtype, in the low bytes) -> out
+  kDmaLoad = 1,   // DRAM -> scratchpad
+  kDmaStore = 2,  // scratchpad -> DRAM
+  kDmaFill = 3,   // params.fill.pattern (one element of out.dtype, in the low bytes) -> out
   // Indirect: row r of e0 is a block of e1 x e2 x e3 elements; in1 holds the row numbers (int32 or
   // int64 in scratchpad, stride[0] apart). A number outside [-row_limit, row_limit) fails the run;
   // negative numbers count from the end.
@@ -63,14 +63,14 @@ enum class Opcode : uint8_t {
   kDepthwise = 18,
 
   // Vector unit. Extents e0..e3 with free operand strides; stride 0 broadcasts.
-  kUnary = 32,      // out = f(in0)                      params.vector.function: UnaryFunction
-  kBinary = 33,     // out = f(in0, in1)                 BinaryFunction
-  kSelect = 34,     // out = in0 ? in1 : in2
-  kReduce = 35,     // out (stride 0 along reduced loops) = reduction of in0     ReduceFunction
-  kPool = 36,       // extents {OH, OW, C, 1}; strides as kDepthwise without weights; PoolFunction
-  kSoftmax = 37,    // along e3; params.vector.function: 0 softmax, 1 log-softmax
-  kCopy = 38,       // out = in0, any strides, same dtype: transpose, slice, concat, broadcast
-  kCast = 39,       // out = in0 converted to out.dtype (C++ conversion; floats to bool by != 0)
+  kUnary = 32,    // out = f(in0)                      params.vector.function: UnaryFunction
+  kBinary = 33,   // out = f(in0, in1)                 BinaryFunction
+  kSelect = 34,   // out = in0 ? in1 : in2
+  kReduce = 35,   // out (stride 0 along reduced loops) = reduction of in0     ReduceFunction
+  kPool = 36,     // extents {OH, OW, C, 1}; strides as kDepthwise without weights; PoolFunction
+  kSoftmax = 37,  // along e3; params.vector.function: 0 softmax, 1 log-softmax
+  kCopy = 38,     // out = in0, any strides, same dtype: transpose, slice, concat, broadcast
+  kCast = 39,     // out = in0 converted to out.dtype (C++ conversion; floats to bool by != 0)
   // Weighted gather along one axis (resize, flips, constant gathers): extents {outer, positions,
   // inner, taps}; out strides {outer, position, inner, 0}; in0 strides {outer, index, inner, 0};
   // in1 = int32 index [positions, taps] with strides {0, position, 0, tap}; in2 = float weight of
@@ -90,29 +90,74 @@ enum class Opcode : uint8_t {
 };
 
 enum class UnaryFunction : uint8_t {
-  kIdentity = 0, kRelu = 1, kLeakyRelu = 2 /*alpha*/, kClip = 3 /*alpha=min, beta=max*/,
-  kSigmoid = 4, kHardSigmoid = 5 /*alpha x + beta*/, kHardSwish = 6, kTanh = 7, kExp = 8, kLog = 9,
-  kSqrt = 10, kNeg = 11, kAbs = 12, kErf = 13, kGelu = 14, kGeluTanh = 15, kSoftplus = 16,
-  kElu = 17 /*alpha*/, kReciprocal = 18, kRsqrt = 19, kSquare = 20, kNot = 21,
-  kAffine = 22 /*alpha x + beta*/, kFloor = 23, kCeil = 24, kRound = 25, kSign = 26, kSin = 27,
-  kCos = 28, kSilu = 29,
+  kIdentity = 0,
+  kRelu = 1,
+  kLeakyRelu = 2 /*alpha*/,
+  kClip = 3 /*alpha=min, beta=max*/,
+  kSigmoid = 4,
+  kHardSigmoid = 5 /*alpha x + beta*/,
+  kHardSwish = 6,
+  kTanh = 7,
+  kExp = 8,
+  kLog = 9,
+  kSqrt = 10,
+  kNeg = 11,
+  kAbs = 12,
+  kErf = 13,
+  kGelu = 14,
+  kGeluTanh = 15,
+  kSoftplus = 16,
+  kElu = 17 /*alpha*/,
+  kReciprocal = 18,
+  kRsqrt = 19,
+  kSquare = 20,
+  kNot = 21,
+  kAffine = 22 /*alpha x + beta*/,
+  kFloor = 23,
+  kCeil = 24,
+  kRound = 25,
+  kSign = 26,
+  kSin = 27,
+  kCos = 28,
+  kSilu = 29,
 };
 enum class BinaryFunction : uint8_t {
-  kAdd = 0, kSub = 1, kMul = 2, kDiv = 3, kPow = 4, kMax = 5, kMin = 6,
+  kAdd = 0,
+  kSub = 1,
+  kMul = 2,
+  kDiv = 3,
+  kPow = 4,
+  kMax = 5,
+  kMin = 6,
   kPRelu = 7 /*in0 < 0 ? in0*in1 : in0*/,
-  kEqual = 8, kLess = 9, kLessOrEqual = 10, kGreater = 11, kGreaterOrEqual = 12,
-  kAnd = 13, kOr = 14, kXor = 15, kMod = 16, kSubReversed = 17, kDivReversed = 18,
+  kEqual = 8,
+  kLess = 9,
+  kLessOrEqual = 10,
+  kGreater = 11,
+  kGreaterOrEqual = 12,
+  kAnd = 13,
+  kOr = 14,
+  kXor = 15,
+  kMod = 16,
+  kSubReversed = 17,
+  kDivReversed = 18,
   kPowReversed = 19,  // the reversed forms take in1 as the left operand
 };
 // kSum..kSumSquares finish with `* params.vector.alpha` when kFlagFinish is set (1/n for a mean).
 enum class ReduceFunction : uint8_t {
-  kSum = 0, kMax = 1, kMin = 2, kProd = 3, kSumSquares = 4, kSumAbs = 5,
-  kArgMax = 6, kArgMin = 7,  // out int64: position along e3; kFlagLastIndex takes the last of ties
+  kSum = 0,
+  kMax = 1,
+  kMin = 2,
+  kProd = 3,
+  kSumSquares = 4,
+  kSumAbs = 5,
+  kArgMax = 6,
+  kArgMin = 7,  // out int64: position along e3; kFlagLastIndex takes the last of ties
 };
 enum class PoolFunction : uint8_t {
   kMax = 0,
-  kAverageValid = 1,   // divided by the number of samples inside the input
-  kAverageAll = 2,     // divided by params.vector.alpha (reciprocal of the divisor)
+  kAverageValid = 1,  // divided by the number of samples inside the input
+  kAverageAll = 2,    // divided by params.vector.alpha (reciprocal of the divisor)
 };
 enum class Activation : uint8_t { kNone = 0, kRelu = 1, kClip = 2, kLeakyRelu = 3 };
 
@@ -166,8 +211,8 @@ struct VectorParams {
   int32_t zero_point = 0;
 };
 struct DmaParams {
-  uint64_t pattern = 0;    // kDmaFill
-  int64_t row_limit = 0;   // kDmaGather, kDmaScatter
+  uint64_t pattern = 0;   // kDmaFill
+  int64_t row_limit = 0;  // kDmaGather, kDmaScatter
 };
 struct HostParams {
   uint32_t function = 0;     // position in the HostFunctionTable
@@ -187,7 +232,7 @@ union CommandParams {
 
 struct Command {
   Opcode opcode = Opcode::kInvalid;
-  uint8_t engine = 0;       // position in TileProgram::engines
+  uint8_t engine = 0;  // position in TileProgram::engines
   uint16_t flags = 0;
   uint32_t op = 0;          // position in the bundle's table of ops: whose work this is
   uint32_t wait_begin = 0;  // waits [wait_begin, wait_begin + wait_count) of TileProgram::waits
@@ -208,8 +253,8 @@ struct Wait {
   friend bool operator==(const Wait&, const Wait&) = default;
 };
 
-std::string_view OpcodeName(Opcode opcode);            // "dma_load", "gemm", ...; "invalid"
-EngineKind EngineOf(Opcode opcode);                    // which kind of engine executes it
+std::string_view OpcodeName(Opcode opcode);  // "dma_load", "gemm", ...; "invalid"
+EngineKind EngineOf(Opcode opcode);          // which kind of engine executes it
 std::string_view UnaryFunctionName(UnaryFunction function);
 std::string_view BinaryFunctionName(BinaryFunction function);
 std::string_view ReduceFunctionName(ReduceFunction function);

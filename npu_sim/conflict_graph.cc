@@ -33,9 +33,7 @@ class Granules {
       Lists& lists = lists_[static_cast<size_t>(g)];
       Look(lists.writes, id, found);
       if (access.is_write) Look(lists.reads, id, found);
-      const bool covers = dense_write && access.offset_bytes <= g * granule_bytes_ &&
-                          end_bytes >= (g + 1) * granule_bytes_;
-      if (covers) Supersede(lists, command);
+      if (dense_write) Supersede(lists, g, id);
       (access.is_write ? lists.writes : lists.reads).push_back(id);
     }
   }
@@ -55,13 +53,21 @@ class Granules {
     }
   }
 
-  // A write of the whole granule waits for every record of it, so a later conflict with one of
-  // those is a conflict with this write too: they need not be kept. Earlier accesses of the same
-  // command stay, since the write is not ordered after them.
-  void Supersede(Lists& lists, uint32_t command) {
-    const auto older = [&](uint32_t id) { return records_[id].command != command; };
-    std::erase_if(lists.reads, older);
-    std::erase_if(lists.writes, older);
+  // A dense write over all that a record spans in this granule conflicts with the record, so that
+  // whoever conflicts with the record here later conflicts with the write too: the record need not
+  // be kept. Accesses of the same command stay, since the write is not ordered after them.
+  void Supersede(Lists& lists, int64_t granule, uint32_t id) {
+    const Record& write = records_[id];
+    const int64_t begin_bytes = granule * granule_bytes_;
+    const int64_t end_bytes = begin_bytes + granule_bytes_;
+    const auto covered = [&](uint32_t other) {
+      const Record& record = records_[other];
+      return record.command != write.command &&
+             write.access.offset_bytes <= std::max(record.access.offset_bytes, begin_bytes) &&
+             write.access.end_bytes() >= std::min(record.access.end_bytes(), end_bytes);
+    };
+    std::erase_if(lists.reads, covered);
+    std::erase_if(lists.writes, covered);
   }
 
   int64_t granule_bytes_;

@@ -1,26 +1,34 @@
 #include "npu_sim/program.h"
 
+#include <fmt/format.h>
+
 #include <iterator>
 #include <string_view>
-
-#include <fmt/format.h>
 
 namespace berth {
 namespace {
 
 std::string_view SpaceName(const ProgramView& program, const Operand& operand) {
   switch (operand.space) {
-    case MemorySpace::kNone: return "none";
-    case MemorySpace::kScratchpad: return "scratchpad";
-    case MemorySpace::kAccumulator: return "accumulator";
-    case MemorySpace::kDram: break;
+    case MemorySpace::kNone:
+      return "none";
+    case MemorySpace::kScratchpad:
+      return "scratchpad";
+    case MemorySpace::kAccumulator:
+      return "accumulator";
+    case MemorySpace::kDram:
+      break;
   }
   if (operand.region >= program.regions.size()) return "dram?";
   switch (program.regions[operand.region].kind) {
-    case RegionKind::kConstants: return "constants";
-    case RegionKind::kPool: return "pool";
-    case RegionKind::kInput: return "input";
-    case RegionKind::kOutput: return "output";
+    case RegionKind::kConstants:
+      return "constants";
+    case RegionKind::kPool:
+      return "pool";
+    case RegionKind::kInput:
+      return "input";
+    case RegionKind::kOutput:
+      return "output";
   }
   return "dram?";
 }
@@ -41,18 +49,22 @@ void AppendOperand(const ProgramView& program, std::string_view name, const Oper
 std::string_view FunctionName(const Command& command) {
   const uint8_t function = command.params.vector.function;
   switch (command.opcode) {
-    case Opcode::kUnary: return UnaryFunctionName(static_cast<UnaryFunction>(function));
-    case Opcode::kBinary: return BinaryFunctionName(static_cast<BinaryFunction>(function));
-    case Opcode::kReduce: return ReduceFunctionName(static_cast<ReduceFunction>(function));
-    default: return "";
+    case Opcode::kUnary:
+      return UnaryFunctionName(static_cast<UnaryFunction>(function));
+    case Opcode::kBinary:
+      return BinaryFunctionName(static_cast<BinaryFunction>(function));
+    case Opcode::kReduce:
+      return ReduceFunctionName(static_cast<ReduceFunction>(function));
+    default:
+      return "";
   }
 }
 
 void AppendWindow(const Window& window, std::string& text) {
   fmt::format_to(std::back_inserter(text), " window={}x{}/{}x{} dilation={}x{} pad={},{}",
                  window.kernel_height, window.kernel_width, window.stride_height,
-                 window.stride_width, window.dilation_height, window.dilation_width,
-                 window.pad_top, window.pad_left);
+                 window.stride_width, window.dilation_height, window.dilation_width, window.pad_top,
+                 window.pad_left);
   fmt::format_to(std::back_inserter(text), " upsample={}x{} input={}x{}", window.upsample_height,
                  window.upsample_width, window.input_height, window.input_width);
 }
@@ -103,11 +115,20 @@ std::vector<EngineId> CoreEngines(int dma_channels, int core) {
 std::string EngineName(const EngineId& engine) {
   std::string name = engine.core == 0 ? "" : fmt::format("{}.", engine.core);
   switch (engine.kind) {
-    case EngineKind::kDma: return name + fmt::format("dma{}", engine.index);
-    case EngineKind::kMatrix: name += "matrix"; break;
-    case EngineKind::kVector: name += "vector"; break;
-    case EngineKind::kHost: name += "host"; break;
-    default: name += "unknown"; break;
+    case EngineKind::kDma:
+      return name + fmt::format("dma{}", engine.index);
+    case EngineKind::kMatrix:
+      name += "matrix";
+      break;
+    case EngineKind::kVector:
+      name += "vector";
+      break;
+    case EngineKind::kHost:
+      name += "host";
+      break;
+    default:
+      name += "unknown";
+      break;
   }
   if (engine.index != 0) name += fmt::format("{}", engine.index);
   return name;

@@ -36,8 +36,8 @@ struct Slot {
   int64_t size_bytes = 0;
   uint32_t begin_command = 0;
   uint32_t end_command = 0;
-  uint32_t name = 0;     // position in the bundle's table of buffer names (for messages only)
-  uint16_t region = 0;   // DRAM only
+  uint32_t name = 0;    // position in the bundle's table of buffer names (for messages only)
+  uint16_t region = 0;  // DRAM only
   MemorySpace space = MemorySpace::kNone;
   uint8_t reserved = 0;
   friend bool operator==(const Slot&, const Slot&) = default;
@@ -50,7 +50,7 @@ struct ProgramView {
   absl::Span<const Command> commands;
   absl::Span<const Wait> waits;
   absl::Span<const Slot> slots;
-  int64_t scratchpad_bytes = 0;   // highest byte used + 1
+  int64_t scratchpad_bytes = 0;  // highest byte used + 1
   int64_t accumulator_bytes = 0;
 };
 

@@ -6,30 +6,34 @@
 #include "base/checked_math.h"
 #include "npu_sim/verify.h"
 #include "planner/bounds.h"
+#include "planner/describe_values.h"
 #include "planner/emit/emit.h"
 #include "planner/frontend.h"
+#include "planner/memory.h"
 #include "planner/onnx/import.h"
-#include "planner/order/order.h"
 #include "planner/schedule/schedule.h"
-#include "planner/storage/storage.h"
 
 namespace berth {
 namespace {
 
 PlanStatus ToPlanStatus(PoolStatus status) {
   switch (status) {
-    case PoolStatus::kOptimal: return PlanStatus::kOptimal;
-    case PoolStatus::kFeasible: return PlanStatus::kFeasible;
-    case PoolStatus::kInfeasible: return PlanStatus::kInfeasible;
-    case PoolStatus::kTimeout: return PlanStatus::kTimeout;
+    case PoolStatus::kOptimal:
+      return PlanStatus::kOptimal;
+    case PoolStatus::kFeasible:
+      return PlanStatus::kFeasible;
+    case PoolStatus::kInfeasible:
+      return PlanStatus::kInfeasible;
+    case PoolStatus::kTimeout:
+      return PlanStatus::kTimeout;
   }
   return PlanStatus::kFeasible;
 }
 
 MemoryPlan DescribeMemory(std::string memory, const PoolPlan& plan, int64_t capacity_bytes,
                           int64_t buffer_count) {
-  return {std::move(memory), plan.height_bytes,          plan.lower_bound_bytes, capacity_bytes,
-          buffer_count,      ToPlanStatus(plan.status)};
+  return {std::move(memory), plan.height_bytes, plan.lower_bound_bytes,
+          capacity_bytes,    buffer_count,      ToPlanStatus(plan.status)};
 }
 
 std::vector<TensorInfo> Describe(const Graph& graph, const std::vector<ValueId>& values) {
@@ -41,8 +45,7 @@ std::vector<TensorInfo> Describe(const Graph& graph, const std::vector<ValueId>&
 // What the stages have made so far.
 struct Stages {
   Graph graph;
-  StoragePlan storage;
-  PoolPlan pool;
+  DramPlan dram;
   Schedule schedule;
   EmittedProgram emitted;
 };
@@ -72,15 +75,11 @@ absl::Status Prepare(const CompileOptions& options, Stages& stages) {
 }
 
 absl::Status PlanMemory(const CompileOptions& options, Stages& stages) {
-  const StorageOptions storage_options;
-  const OrderResult order = OrderNodes(stages.graph, storage_options);
+  BERTH_ASSIGN_OR_RETURN(stages.dram, PlanDram(stages.graph, options.pool_budget_bytes));
   Dump(options, "order", [&] {
-    return fmt::format("method {} peak {} model order {}\n{}", order.method, order.peak_bytes,
-                       order.model_peak_bytes, DumpGraph(stages.graph));
+    return fmt::format("{}\n{}", DescribeOrder(stages.dram.order), DumpGraph(stages.graph));
   });
-  stages.storage = AssignStorage(stages.graph, storage_options);
-  BERTH_ASSIGN_OR_RETURN(stages.pool, PlacePool(stages.storage, options.pool_budget_bytes));
-  Dump(options, "pool", [&] { return DumpStorage(stages.graph, stages.storage); });
+  Dump(options, "pool", [&] { return DumpStorage(stages.graph, stages.dram.storage); });
   return absl::OkStatus();
 }
 
@@ -88,11 +87,10 @@ absl::Status MakeProgram(const CompileOptions& options, Stages& stages) {
   ScheduleOptions schedule_options;
   schedule_options.double_buffer = options.double_buffer;
   schedule_options.hoist = options.double_buffer;
-  BERTH_ASSIGN_OR_RETURN(
-      stages.schedule,
-      ScheduleProgram(stages.graph, stages.storage, options.config, schedule_options));
+  BERTH_ASSIGN_OR_RETURN(stages.schedule, ScheduleProgram(stages.graph, stages.dram.storage,
+                                                          options.config, schedule_options));
   Dump(options, "tiles", [&] { return DumpTiles(stages.schedule.lowered); });
-  stages.emitted = EmitProgram(stages.graph, stages.storage, stages.schedule.lowered,
+  stages.emitted = EmitProgram(stages.graph, stages.dram.storage, stages.schedule.lowered,
                                stages.schedule.scratchpad, options.config);
   Dump(options, "program", [&] { return DumpProgram(stages.emitted.program.view()); });
   const absl::Status proof = VerifyProgram(stages.emitted.program.view(), options.config);
@@ -102,12 +100,12 @@ absl::Status MakeProgram(const CompileOptions& options, Stages& stages) {
 
 std::vector<MemoryPlan> DescribeMemories(const CompileOptions& options, const Stages& stages) {
   const ScratchpadPlan& on_chip = stages.schedule.scratchpad;
-  const std::vector<StorageBuffer>& buffers = stages.storage.buffers;
+  const std::vector<StorageBuffer>& buffers = stages.dram.storage.buffers;
   const int64_t pool_buffers =
       std::count_if(buffers.begin(), buffers.end(), [](const StorageBuffer& buffer) {
         return buffer.kind == RegionKind::kPool && buffer.end_step > 0;
       });
-  return {DescribeMemory("pool", stages.pool, options.pool_budget_bytes, pool_buffers),
+  return {DescribeMemory("pool", stages.dram.pool, options.pool_budget_bytes, pool_buffers),
           DescribeMemory("scratchpad", on_chip.scratchpad, options.config.scratchpad.size_bytes,
                          on_chip.scratchpad_buffers),
           DescribeMemory("accumulator", on_chip.accumulator, options.config.accumulator.size_bytes,
@@ -121,6 +119,7 @@ BundleContents ToContents(const CompileOptions& options, Stages stages) {
   contents.inputs = Describe(stages.graph, stages.graph.inputs);
   contents.outputs = Describe(stages.graph, stages.graph.outputs);
   contents.memories = DescribeMemories(options, stages);
+  contents.values = DescribeValues(stages.graph, stages.dram.storage, stages.emitted.pool_slots);
   contents.program = std::move(stages.emitted.program);
   contents.conflicts = std::move(stages.emitted.conflicts);
   contents.buffer_names = std::move(stages.emitted.buffer_names);

@@ -128,8 +128,8 @@ absl::Status Context::Run(absl::Span<const ConstTensorView> inputs,
     std::memset(arena_.data(), kPoisonByte, static_cast<size_t>(arena_.size_bytes()));
   }
   StopConditions stop{&cancel_, options.deadline};
-  WorkerSource source{options_.threads, options_.arena != nullptr ? options_.arena
-                                                                  : own_arena_.get()};
+  WorkerSource source{options_.threads,
+                      options_.arena != nullptr ? options_.arena : own_arena_.get()};
   const absl::Status status = executor_.Run(memory_, KernelHostFunctions(), stop, source);
   cancel_.store(false, std::memory_order_relaxed);
   return status;

@@ -1,6 +1,5 @@
 // berth demo [MODEL]: the whole path at once, for the embedded network or the user's model.
 #include <algorithm>
-#include <chrono>
 #include <filesystem>
 #include <memory>
 #include <numeric>
@@ -14,13 +13,13 @@
 #include "tools/model_io.h"
 #include "tools/progress.h"
 #include "tools/report_text.h"
+#include "tools/stopwatch.h"
 #include "tools/write_file.h"
 
 namespace berth {
 namespace {
 
 namespace fs = std::filesystem;
-using Clock = std::chrono::steady_clock;
 
 constexpr size_t kTop = 5;
 constexpr size_t kOutputsShown = 4;
@@ -43,10 +42,6 @@ struct Demo {
 
   const BundleContents& info() const { return program->bundle().info(); }
 };
-
-double MillisecondsSince(Clock::time_point begin) {
-  return std::chrono::duration<double, std::milli>(Clock::now() - begin).count();
-}
 
 absl::Status MakeFolder(const std::string& path) {
   std::error_code error;
@@ -77,10 +72,10 @@ absl::Status RunOnce(const Flags& flags, Demo& demo) {
   demo.outputs = MakeOutputs(demo.program->outputs());
   RunOptions options;
   options.mode = RunMode::kBoth;
-  const auto begin = Clock::now();
+  const Stopwatch watch;
   BERTH_RETURN_IF_ERROR(
       context->Run(Views(inputs), MutableViews(demo.outputs), options, &demo.report));
-  demo.run_ms = MillisecondsSince(begin);
+  demo.run_ms = watch.Milliseconds();
   return absl::OkStatus();
 }
 
@@ -99,9 +94,9 @@ absl::StatusOr<Demo> MakeDemo(const Flags& flags) {
   BERTH_ASSIGN_OR_RETURN(const BundleContents contents, CompileModel(demo.model, options));
   BERTH_RETURN_IF_ERROR(WriteBundle(demo.bundle, contents));
   progress.Say(fmt::format("verifying '{}'", demo.bundle));
-  const auto begin = Clock::now();
+  const Stopwatch watch;
   BERTH_ASSIGN_OR_RETURN(demo.program, Program::Load(demo.bundle, LoadLevel::kFull));
-  demo.load_ms = MillisecondsSince(begin);
+  demo.load_ms = watch.Milliseconds();
   progress.Say(fmt::format("running '{}'", demo.bundle));
   BERTH_RETURN_IF_ERROR(RunOnce(flags, demo));
   return demo;

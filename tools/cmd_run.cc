@@ -1,6 +1,5 @@
 // berth run BUNDLE
 #include <algorithm>
-#include <chrono>
 #include <memory>
 
 #include "berth/context.h"
@@ -9,6 +8,7 @@
 #include "tools/model_io.h"
 #include "tools/progress.h"
 #include "tools/report_text.h"
+#include "tools/stopwatch.h"
 
 namespace berth {
 namespace {
@@ -22,18 +22,13 @@ struct Flags {
   bool json = false, trusted = false;
 };
 
-double MillisecondsSince(std::chrono::steady_clock::time_point begin) {
-  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin)
-      .count();
-}
-
 absl::Status Run(const Flags& flags) {
   Progress progress(fmt::format("verifying '{}'", flags.bundle));
-  const auto load_begin = std::chrono::steady_clock::now();
+  const Stopwatch load_watch;
   BERTH_ASSIGN_OR_RETURN(
       const std::shared_ptr<const Program> program,
       Program::Load(flags.bundle, flags.trusted ? LoadLevel::kTrusted : LoadLevel::kFull));
-  const double load_ms = MillisecondsSince(load_begin);
+  const double load_ms = load_watch.Milliseconds();
   ArenaPool pool;
   ContextOptions context_options;
   context_options.threads = flags.threads;
@@ -52,9 +47,9 @@ absl::Status Run(const Flags& flags) {
   std::vector<double> run_ms;
   for (int i = 0; i < flags.repeat; ++i) {
     progress.Say(fmt::format("running '{}', {} of {}", flags.bundle, i + 1, flags.repeat));
-    const auto begin = std::chrono::steady_clock::now();
+    const Stopwatch watch;
     BERTH_RETURN_IF_ERROR(context->Run(input_views, output_views, options, &report));
-    run_ms.push_back(MillisecondsSince(begin));
+    run_ms.push_back(watch.Milliseconds());
   }
   std::sort(run_ms.begin(), run_ms.end());
   if (!flags.output_directory.empty() && options.mode != RunMode::kCycles) {

@@ -88,8 +88,7 @@ absl::Status WriteOutputs(const std::string& directory, const std::vector<Tensor
   return absl::OkStatus();
 }
 
-absl::StatusOr<Difference> Compare(const ConstTensorView& actual,
-                                   const ConstTensorView& expected) {
+absl::StatusOr<Difference> Compare(const ConstTensorView& actual, const ConstTensorView& expected) {
   if (actual.type != expected.type) {
     return InvalidArgument("{} where {} is expected", actual.type.ToString(),
                            expected.type.ToString());

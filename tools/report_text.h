@@ -1,9 +1,8 @@
 // Plans and simulations as text for people and as JSON for scripts.
 #pragma once
 
-#include <string>
-
 #include <nlohmann/json.hpp>
+#include <string>
 
 #include "npu_sim/sim_report.h"
 #include "runtime/bundle/contents.h"

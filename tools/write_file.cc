@@ -1,10 +1,10 @@
 #include "tools/write_file.h"
 
+#include <unistd.h>
+
 #include <cerrno>
 #include <cstdio>
 #include <system_error>
-
-#include <unistd.h>
 
 namespace berth {
 

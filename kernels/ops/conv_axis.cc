@@ -61,9 +61,8 @@ IndexRange SamplesOf(const AxisWindow& axis, bool transposed, IndexRange outputs
 }
 
 int64_t MostSamples(const AxisWindow& axis, bool transposed, int64_t count) {
-  const int64_t reach = transposed
-                            ? (count - 1 + axis.effective_kernel() - 1) / axis.stride + 1
-                            : (count - 1) * axis.stride + axis.effective_kernel();
+  const int64_t reach = transposed ? (count - 1 + axis.effective_kernel() - 1) / axis.stride + 1
+                                   : (count - 1) * axis.stride + axis.effective_kernel();
   return std::clamp<int64_t>(reach, 1, std::max<int64_t>(axis.input, 1));
 }
 

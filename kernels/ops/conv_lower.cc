@@ -18,7 +18,7 @@ struct ConvTile {
   IndexRange batch;
   IndexRange space[3];  // outputs along depth, height, width
   IndexRange group;
-  IndexRange out;       // channels inside a group, where group.count is 1
+  IndexRange out;  // channels inside a group, where group.count is 1
 };
 
 class ConvEmitter {
@@ -66,10 +66,10 @@ class ConvEmitter {
   void ForEachImageTile(ConvTile& tile, Body&& body) {
     const auto each = [&](int axis, IndexRange& range, auto&& inner) {
       ForEachTile(conv_.axis3(axis).output, tile_[kConvDepth + static_cast<size_t>(axis)],
-              [&](IndexRange part) {
-                range = part;
-                inner();
-              });
+                  [&](IndexRange part) {
+                    range = part;
+                    inner();
+                  });
     };
     ForEachTile(conv_.batch, tile_[kConvBatch], [&](IndexRange batch) {
       tile.batch = batch;
@@ -82,8 +82,7 @@ class ConvEmitter {
 
   // Channels of all groups of the tile, from ranges inside a group.
   static IndexRange Channels(IndexRange group, IndexRange inside, int64_t per_group) {
-    return {group.begin * per_group + inside.begin,
-            (group.count - 1) * per_group + inside.count};
+    return {group.begin * per_group + inside.begin, (group.count - 1) * per_group + inside.count};
   }
 
   IndexRange SamplesAlong(const ConvTile& tile, int axis) const {
@@ -127,11 +126,11 @@ class ConvEmitter {
 
   // What one command writes.
   struct OutputBlock {
-    int64_t image = 0;     // inside the tile's batch
-    int64_t depth = 0;     // output row of depth inside the tile
+    int64_t image = 0;  // inside the tile's batch
+    int64_t depth = 0;  // output row of depth inside the tile
     AxisPhase phase[3];
-    int64_t group = 0;     // inside the tile's groups; the multiplier's step when depthwise
-    IndexRange channels;   // of the group inside the tile; of the tile's groups when depthwise
+    int64_t group = 0;    // inside the tile's groups; the multiplier's step when depthwise
+    IndexRange channels;  // of the group inside the tile; of the tile's groups when depthwise
     TileView accumulator;
   };
 
@@ -159,8 +158,8 @@ class ConvEmitter {
     std::vector<OutputBlock> blocks;
     for (int64_t image = 0; image < tile.batch.count; ++image) {
       for (int64_t depth = 0; depth < tile.space[0].count; ++depth) {
-        const AxisPhase plane = PhasesOf(conv_.axis3(0), conv_.transposed,
-                                         {tile.space[0].begin + depth, 1})[0];
+        const AxisPhase plane =
+            PhasesOf(conv_.axis3(0), conv_.transposed, {tile.space[0].begin + depth, 1})[0];
         for (const AxisPhase& rows : row_blocks) {
           for (const AxisPhase& column : columns) {
             for (int64_t group = 0; group < groups; ++group) {
@@ -236,8 +235,7 @@ class ConvEmitter {
       if (!is_first || i > 0) command.flags |= kFlagAccumulate;
       command.acc = TileBuilder::Operand4(block.accumulator, {0, 1, 2, -1});
       if (is_last && i + 1 == meetings.size()) {
-        stage_.WriteOut(BlockOutput(block, output), {kH, kW, kC}, BlockBias(block, bias),
-                        command);
+        stage_.WriteOut(BlockOutput(block, output), {kH, kW, kC}, BlockBias(block, bias), command);
       }
       builder_.Emit(command);
     }
@@ -278,10 +276,9 @@ class ConvEmitter {
     if (conv_.depthwise()) {
       command.in0 = TileBuilder::Operand4(Part(samples, kC, block.channels), {kH, kW, kC, -1});
       // The multiplier's step `block.group` of every channel.
-      const TileView column =
-          conv_.transposed
-              ? Part(Part(taps, kWeightOut, {block.group, 1}), kWeightIn, block.channels)
-              : BlockChannels(block, taps, kWeightOut);
+      const TileView column = conv_.transposed ? Part(Part(taps, kWeightOut, {block.group, 1}),
+                                                      kWeightIn, block.channels)
+                                               : BlockChannels(block, taps, kWeightOut);
       const int channel_axis = conv_.transposed ? int{kWeightIn} : int{kWeightOut};
       command.in1 = TileBuilder::Operand4(column, {kKernelH, kKernelW, channel_axis, -1});
       return;
@@ -289,10 +286,9 @@ class ConvEmitter {
     command.extent[3] = static_cast<int32_t>(in_count);
     const int64_t in_first = block.group * conv_.group_inputs();
     command.in0 = TileBuilder::Operand4(Part(samples, kC, {in_first, in_count}), {kH, kW, -1, kC});
-    const TileView column =
-        conv_.transposed
-            ? Part(Part(taps, kWeightIn, {in_first, in_count}), kWeightOut, block.channels)
-            : BlockChannels(block, taps, kWeightOut);
+    const TileView column = conv_.transposed ? Part(Part(taps, kWeightIn, {in_first, in_count}),
+                                                    kWeightOut, block.channels)
+                                             : BlockChannels(block, taps, kWeightOut);
     command.in1 = TileBuilder::Operand4(column, {kKernelH, kKernelW, kWeightOut, kWeightIn});
   }
 

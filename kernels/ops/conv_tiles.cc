@@ -33,8 +33,8 @@ struct ConvProblem {
 int64_t InputTileBytes(const ConvProblem& p, const TileShape& t) {
   int64_t samples = t[kConvBatch];
   for (int i = 0; i < 3; ++i) {
-    samples *= MostSamples(p.conv.axis3(i), p.conv.transposed,
-                           t[kConvDepth + static_cast<size_t>(i)]);
+    samples *=
+        MostSamples(p.conv.axis3(i), p.conv.transposed, t[kConvDepth + static_cast<size_t>(i)]);
   }
   return AlignUp(samples * p.InputChannels(t) * p.element_bytes, 64);
 }
@@ -92,8 +92,7 @@ int64_t CommandsPerTile(const ConvProblem& p, const TileShape& t) {
 
 int64_t AccumulatorBytes(const ConvProblem& p, const TileShape& t) {
   if (SumsOverTiles(p, t)) {
-    return OutputPixels(t) * p.OutputChannels(t) * 4 +
-           CommandsPerTile(p, t) * kAccumulatorPadBytes;
+    return OutputPixels(t) * p.OutputChannels(t) * 4 + CommandsPerTile(p, t) * kAccumulatorPadBytes;
   }
   return AlignUp(t[kConvCommandRows] * PhaseExtent(p, t, 2) * t[kConvCommandChannels] * 4, 64);
 }
@@ -141,7 +140,7 @@ ConvTraffic TrafficOf(const ConvProblem& p, const TileShape& t) {
     const int64_t extent = t[kConvDepth + static_cast<size_t>(i)];
     const AxisWindow axis = conv.axis3(i);
     samples *= i == 1 && RollsDown(p.conv, t) ? axis.input
-                                         : SamplesOfAllTiles(axis, conv.transposed, extent);
+                                              : SamplesOfAllTiles(axis, conv.transposed, extent);
     image_tiles *= TileCount(axis.output, extent);
   }
   const int64_t group_tiles = TileCount(conv.groups, t[kConvGroup]);
@@ -157,8 +156,7 @@ ConvTraffic TrafficOf(const ConvProblem& p, const TileShape& t) {
   ConvTraffic traffic;
   // With several tiles of input channels neither operand stays, save where it is one whole.
   const int64_t weight_passes = in_tiles > 1 || group_tiles * out_tiles > 1 ? image_tiles : 1;
-  traffic.weights_outer_bytes =
-      image * out_tiles + weights * (in_tiles > 1 ? image_tiles : 1);
+  traffic.weights_outer_bytes = image * out_tiles + weights * (in_tiles > 1 ? image_tiles : 1);
   traffic.image_outer_bytes = image * (in_tiles > 1 ? out_tiles : 1) + weights * weight_passes;
   traffic.tiles = image_tiles * group_tiles * out_tiles * in_tiles;
   return traffic;
@@ -167,8 +165,7 @@ ConvTraffic TrafficOf(const ConvProblem& p, const TileShape& t) {
 // What the commands of one tile lose by being short.
 int64_t ShortTileBytes(const ConvProblem& p, const TileShape& t) {
   if (p.conv.depthwise()) return 0;
-  const int64_t folds =
-      CeilDiv(p.taps * t[kConvIn], 16) * CeilDiv(t[kConvCommandChannels], 16);
+  const int64_t folds = CeilDiv(p.taps * t[kConvIn], 16) * CeilDiv(t[kConvCommandChannels], 16);
   return CommandsPerTile(p, t) *
          ShortCommandBytes(t[kConvCommandRows] * PhaseExtent(p, t, 2), folds, p.element_bytes);
 }
@@ -176,8 +173,8 @@ int64_t ShortTileBytes(const ConvProblem& p, const TileShape& t) {
 int64_t Objective(const ConvProblem& p, const TileShape& t) {
   const ConvTraffic traffic = TrafficOf(p, t);
   const int64_t output = MovedBytes(
-      p.call.output().ByteCount(), p.OutputChannels(t) == p.conv.output_channels
-                                       ? 0 : p.OutputChannels(t) * p.element_bytes);
+      p.call.output().ByteCount(),
+      p.OutputChannels(t) == p.conv.output_channels ? 0 : p.OutputChannels(t) * p.element_bytes);
   // Nothing runs beside the first load and the last store.
   const int64_t exposed = InputTileBytes(p, t) + WeightTileBytes(p, t) + OutputTileBytes(p, t);
   return std::min(traffic.weights_outer_bytes, traffic.image_outer_bytes) + output + exposed +
@@ -238,8 +235,7 @@ bool WeightsOuter(const OpCall& call, const Convolution& conv, const TileShape& 
   return traffic.weights_outer_bytes < traffic.image_outer_bytes;
 }
 
-absl::StatusOr<TileShape> ChooseConvolutionTile(const OpCall& call,
-                                                int64_t scratchpad_budget_bytes,
+absl::StatusOr<TileShape> ChooseConvolutionTile(const OpCall& call, int64_t scratchpad_budget_bytes,
                                                 int64_t accumulator_budget_bytes) {
   const ConvProblem p(call, ResolveConvolution(call));
   ReuseSearch search;

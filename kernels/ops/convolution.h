@@ -48,8 +48,7 @@ enum ConvLoop : size_t {
 };
 IterationSpace ConvolutionSpace(const OpCall& call);
 TileCost ConvolutionCost(const OpCall& call, const TileShape& tile);
-absl::StatusOr<TileShape> ChooseConvolutionTile(const OpCall& call,
-                                                int64_t scratchpad_budget_bytes,
+absl::StatusOr<TileShape> ChooseConvolutionTile(const OpCall& call, int64_t scratchpad_budget_bytes,
                                                 int64_t accumulator_budget_bytes);
 absl::Status LowerConvolution(const OpCall& call, const TileShape& tile, TileBuilder& builder);
 

@@ -78,8 +78,7 @@ absl::Status ExpandGemm(const OpCall& call, GraphRewriter& rewrite) {
                                 scales || adds_later ? ValueId::kNone : result);
   if (scales) {
     const ValueId factor = rewrite.Constant(ScalarTensor(call.output().dtype, alpha));
-    value = rewrite.Apply(OpKind::kMul, {value, factor}, {},
-                          adds_later ? ValueId::kNone : result);
+    value = rewrite.Apply(OpKind::kMul, {value, factor}, {}, adds_later ? ValueId::kNone : result);
   }
   if (adds_later) {
     rewrite.Apply(OpKind::kAdd, {value, ScaledAddend(call, rewrite)}, {}, result);
@@ -90,8 +89,7 @@ absl::Status ExpandGemm(const OpCall& call, GraphRewriter& rewrite) {
 }  // namespace
 
 const OpDef& GemmOp() {
-  static const OpDef op = {
-      .kind = OpKind::kGemm, .infer_types = InferGemm, .expand = ExpandGemm};
+  static const OpDef op = {.kind = OpKind::kGemm, .infer_types = InferGemm, .expand = ExpandGemm};
   return op;
 }
 

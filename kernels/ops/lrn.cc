@@ -31,8 +31,7 @@ ValueId ChannelAverage(const OpCall& call, ValueId values, GraphRewriter& rewrit
   const int64_t window = node.attributes.Int("size", 1);
   const std::vector<int64_t> as_columns = {1, shape.Product(0, channel), shape[channel],
                                            shape.Product(channel + 1, shape.rank())};
-  const ValueId reshaped =
-      rewrite.Apply(OpKind::kReshape, {values, rewrite.Int64s(as_columns)});
+  const ValueId reshaped = rewrite.Apply(OpKind::kReshape, {values, rewrite.Int64s(as_columns)});
   Node pool;
   pool.kind = OpKind::kAveragePool;
   pool.opset = node.opset;
@@ -65,8 +64,7 @@ absl::Status ExpandLrn(const OpCall& call, GraphRewriter& rewrite) {
 }  // namespace
 
 const OpDef& LRNOp() {
-  static const OpDef op = {
-      .kind = OpKind::kLRN, .infer_types = InferLrn, .expand = ExpandLrn};
+  static const OpDef op = {.kind = OpKind::kLRN, .infer_types = InferLrn, .expand = ExpandLrn};
   return op;
 }
 

@@ -81,7 +81,8 @@ absl::StatusOr<std::vector<TensorType>> InferMatMul(const OpCall& call) {
 }  // namespace
 
 const OpDef& MatMulOp() {
-  static const OpDef op = {.kind = OpKind::kMatMul, .infer_types = InferMatMul,
+  static const OpDef op = {.kind = OpKind::kMatMul,
+                           .infer_types = InferMatMul,
                            .iteration_space = MatMulSpace,
                            .tile_cost = MatMulCost,
                            .lower = LowerMatMul,

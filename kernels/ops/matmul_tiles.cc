@@ -32,12 +32,13 @@ int64_t BatchTile(const TileShape& t, const std::vector<int64_t>& own) {
 }
 
 int64_t ATileBytes(const MatMulProblem& p, const TileShape& t) {
-  return AlignUp(BatchTile(t, p.product.a_batch) * t[p.loops.rows] * t[p.loops.inner] *
-                     p.element_bytes, 64);
+  return AlignUp(
+      BatchTile(t, p.product.a_batch) * t[p.loops.rows] * t[p.loops.inner] * p.element_bytes, 64);
 }
 int64_t BTileBytes(const MatMulProblem& p, const TileShape& t) {
-  return AlignUp(BatchTile(t, p.product.b_batch) * t[p.loops.inner] * t[p.loops.columns] *
-                     p.element_bytes, 64);
+  return AlignUp(
+      BatchTile(t, p.product.b_batch) * t[p.loops.inner] * t[p.loops.columns] * p.element_bytes,
+      64);
 }
 int64_t OutputElements(const MatMulProblem& p, const TileShape& t) {
   return BatchTile(t, p.product.batch) * t[p.loops.rows] * t[p.loops.columns];
@@ -76,8 +77,7 @@ TileCost CostOf(const MatMulProblem& p, const TileShape& t) {
   if (IsMatrixDType(p.call.output().dtype)) {
     cost.accumulator_bytes = AccumulatorBytes(p, t);
   } else {  // the products of one row, before they are summed
-    cost.scratchpad_bytes +=
-        AlignUp(t[p.loops.columns] * t[p.loops.inner] * p.element_bytes, 64);
+    cost.scratchpad_bytes += AlignUp(t[p.loops.columns] * t[p.loops.inner] * p.element_bytes, 64);
   }
   return cost;
 }
@@ -122,8 +122,8 @@ int64_t ShortTileBytes(const MatMulProblem& p, const TileShape& t) {
   const int64_t batch = BatchTile(t, p.product.batch);
   const int64_t matrices = p.product.shares_b() ? 1 : batch;
   const int64_t rows = p.product.shares_b() ? batch * t[p.loops.rows] : t[p.loops.rows];
-  return matrices * ShortCommandBytes(std::min(rows, t[p.loops.command_rows]), folds,
-                                      p.element_bytes);
+  return matrices *
+         ShortCommandBytes(std::min(rows, t[p.loops.command_rows]), folds, p.element_bytes);
 }
 
 int64_t Objective(const MatMulProblem& p, const TileShape& t) {
@@ -147,8 +147,8 @@ IterationSpace MatMulSpace(const OpCall& call) {
   const auto granule = [](int64_t extent) { return extent >= 16 ? int64_t{16} : extent; };
   space.push_back({"columns", p.product.columns, granule(p.product.columns), 2});
   space.push_back({"inner", p.product.inner, granule(p.product.inner), 3});
-  space.push_back({"rows of a command", Shape(p.product.batch).ElementCount() * p.product.rows, 1,
-                   -1});
+  space.push_back(
+      {"rows of a command", Shape(p.product.batch).ElementCount() * p.product.rows, 1, -1});
   return space;
 }
 

@@ -107,9 +107,8 @@ const OpDef& GlobalAveragePoolOp() {
   return op;
 }
 const OpDef& GlobalMaxPoolOp() {
-  static const OpDef op = {.kind = OpKind::kGlobalMaxPool,
-                           .infer_types = InferGlobalPool,
-                           .expand = ExpandGlobalMax};
+  static const OpDef op = {
+      .kind = OpKind::kGlobalMaxPool, .infer_types = InferGlobalPool, .expand = ExpandGlobalMax};
   return op;
 }
 

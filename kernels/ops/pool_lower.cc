@@ -49,8 +49,8 @@ int64_t DivisorAt(const AxisWindow& axis, bool counts_pad, int64_t position) {
   int64_t count = 0;
   for (int64_t tap = 0; tap < axis.kernel; ++tap) {
     const int64_t sample = position * axis.stride - axis.pad_begin + tap * axis.dilation;
-    const bool counts = counts_pad ? sample < axis.input + axis.pad_end
-                                   : sample >= 0 && sample < axis.input;
+    const bool counts =
+        counts_pad ? sample < axis.input + axis.pad_end : sample >= 0 && sample < axis.input;
     if (counts) ++count;
   }
   return count;
@@ -135,8 +135,7 @@ class PoolEmitter {
       const int64_t sample = planes.first_sample + tap * planes.dilation;
       if (sample < 0 || sample >= plan_.axes[0].input) continue;
       const TileView plane = Part(image, kD, {sample - input.space[0].begin, 1});
-      const TileView target =
-          is_first ? output : builder_.NewTile(dtype_, output.extent, "plane");
+      const TileView target = is_first ? output : builder_.NewTile(dtype_, output.extent, "plane");
       EmitBlocks(tile, input, divisor, plane, target);
       if (!is_first) {
         const auto join = plan_.is_max ? BinaryFunction::kMax : BinaryFunction::kAdd;
@@ -155,8 +154,7 @@ class PoolEmitter {
     }
     for (const auto& rows : RunsOf(plan_.axes[1], plan_.counts_pad, tile.space[1])) {
       for (const auto& columns : RunsOf(plan_.axes[2], plan_.counts_pad, tile.space[2])) {
-        const auto divisor =
-            static_cast<float>(depth_divisor * rows.divisor * columns.divisor);
+        const auto divisor = static_cast<float>(depth_divisor * rows.divisor * columns.divisor);
         const TileView block =
             Part(Part(output, kH, {rows.outputs.begin - tile.space[1].begin, rows.outputs.count}),
                  kW, {columns.outputs.begin - tile.space[2].begin, columns.outputs.count});
@@ -166,21 +164,20 @@ class PoolEmitter {
     }
   }
 
-  void EmitPool(IndexRange rows, IndexRange columns, const ImageRange& input,
-                PoolFunction function, float alpha, const TileView& plane,
-                const TileView& output) {
+  void EmitPool(IndexRange rows, IndexRange columns, const ImageRange& input, PoolFunction function,
+                float alpha, const TileView& plane, const TileView& output) {
     Command command;
     command.opcode = Opcode::kPool;
     command.params.vector = {};
     command.params.vector.function = static_cast<uint8_t>(function);
     command.params.vector.alpha = alpha;
     Window& window = command.params.vector.window;
-    TileView samples = SetAxis(plan_.axes[1], rows, input.space[1], kH, plane,
-                               window.kernel_height, window.stride_height,
-                               window.dilation_height, window.pad_top, window.input_height);
-    samples = SetAxis(plan_.axes[2], columns, input.space[2], kW, samples, window.kernel_width,
-                      window.stride_width, window.dilation_width, window.pad_left,
-                      window.input_width);
+    TileView samples =
+        SetAxis(plan_.axes[1], rows, input.space[1], kH, plane, window.kernel_height,
+                window.stride_height, window.dilation_height, window.pad_top, window.input_height);
+    samples =
+        SetAxis(plan_.axes[2], columns, input.space[2], kW, samples, window.kernel_width,
+                window.stride_width, window.dilation_width, window.pad_left, window.input_width);
     command.extent[0] = static_cast<int32_t>(rows.count);
     command.extent[1] = static_cast<int32_t>(columns.count);
     command.extent[2] = static_cast<int32_t>(output.extent[kC]);
@@ -233,8 +230,8 @@ TileCost PoolCost(const OpCall& call, const TileShape& tile) {
   for (size_t i = plan.missing; i < 3; ++i) extent.push_back(tile[kDepth + i]);
   extent.push_back(tile[kChannels]);
   const int64_t plane = AlignUp(tile[kHeight] * tile[kWidth] * tile[kChannels] * element_bytes, 64);
-  const int64_t outputs = tile[kBatch] * tile[kDepth] * tile[kHeight] * tile[kWidth] *
-                          tile[kChannels];
+  const int64_t outputs =
+      tile[kBatch] * tile[kDepth] * tile[kHeight] * tile[kWidth] * tile[kChannels];
   const int64_t input = AlignUp(samples * element_bytes, 64);
   const int64_t results =
       AlignUp(outputs * element_bytes, 64) + (plan.axes[0].kernel > 1 ? plane : 0);

@@ -89,7 +89,7 @@ absl::StatusOr<const Tensor*> KnownInput(const OpCall& call, int i, std::string_
 }
 
 struct Request {
-  std::vector<float> scales;   // one of the two is filled
+  std::vector<float> scales;  // one of the two is filled
   std::vector<int64_t> sizes;
 };
 
@@ -108,8 +108,7 @@ absl::StatusOr<Request> ReadRequest(const OpCall& call) {
   BERTH_ASSIGN_OR_RETURN(const Tensor* scales, KnownInput(call, scales_at, "scales"));
   BERTH_ASSIGN_OR_RETURN(const Tensor* sizes, KnownInput(call, IsLegacy(node) ? 99 : 3, "sizes"));
   if ((scales == nullptr) == (sizes == nullptr)) {
-    return InvalidArgument("{} of scales and sizes are given",
-                           scales == nullptr ? "none" : "both");
+    return InvalidArgument("{} of scales and sizes are given", scales == nullptr ? "none" : "both");
   }
   if (scales != nullptr) {
     BERTH_ASSIGN_OR_RETURN(request.scales, ToFloatValues(scales->view()));
@@ -166,12 +165,16 @@ float SourceCoordinate(ResizeCoordinates coordinates, const ResizeAxis& axis, in
   const float length = axis.scale * static_cast<float>(axis.input);
   const float half_pixel = (x + 0.5f) / axis.scale - 0.5f;
   switch (coordinates) {
-    case ResizeCoordinates::kHalfPixel: return half_pixel;
-    case ResizeCoordinates::kPytorchHalfPixel: return axis.output > 1 ? half_pixel : 0;
+    case ResizeCoordinates::kHalfPixel:
+      return half_pixel;
+    case ResizeCoordinates::kPytorchHalfPixel:
+      return axis.output > 1 ? half_pixel : 0;
     case ResizeCoordinates::kAlignCorners:
       return length == 1 ? 0 : x * static_cast<float>(axis.input - 1) / (length - 1);
-    case ResizeCoordinates::kAsymmetric: return x / axis.scale;
-    case ResizeCoordinates::kTfHalfPixelForNn: return (x + 0.5f) / axis.scale;
+    case ResizeCoordinates::kAsymmetric:
+      return x / axis.scale;
+    case ResizeCoordinates::kTfHalfPixelForNn:
+      return (x + 0.5f) / axis.scale;
     case ResizeCoordinates::kHalfPixelSymmetric: {
       const float center = static_cast<float>(axis.input) / 2;
       return center * (1 - static_cast<float>(axis.output) / length) + half_pixel;
@@ -183,10 +186,18 @@ float SourceCoordinate(ResizeCoordinates coordinates, const ResizeAxis& axis, in
 int64_t NearestSample(ResizeNearest nearest, const ResizeAxis& axis, float coordinate) {
   float sample = 0;
   switch (nearest) {
-    case ResizeNearest::kRoundPreferFloor: sample = std::ceil(coordinate - 0.5f); break;
-    case ResizeNearest::kRoundPreferCeil: sample = std::floor(coordinate + 0.5f); break;
-    case ResizeNearest::kFloor: sample = std::floor(coordinate); break;
-    case ResizeNearest::kCeil: sample = std::ceil(coordinate); break;
+    case ResizeNearest::kRoundPreferFloor:
+      sample = std::ceil(coordinate - 0.5f);
+      break;
+    case ResizeNearest::kRoundPreferCeil:
+      sample = std::floor(coordinate + 0.5f);
+      break;
+    case ResizeNearest::kFloor:
+      sample = std::floor(coordinate);
+      break;
+    case ResizeNearest::kCeil:
+      sample = std::ceil(coordinate);
+      break;
     case ResizeNearest::kLegacy:
       sample = axis.scale < 1 ? std::ceil(coordinate) : std::floor(coordinate);
       break;
@@ -225,8 +236,7 @@ void AppendCubic(const ResizePlan& plan, const ResizeAxis& axis, float coordinat
     for (float& weight : weights) weight /= total;
   }
   for (int t = 0; t < 4; ++t) {
-    taps.indices.push_back(
-        static_cast<int32_t>(std::clamp<int64_t>(sample(t), 0, axis.input - 1)));
+    taps.indices.push_back(static_cast<int32_t>(std::clamp<int64_t>(sample(t), 0, axis.input - 1)));
     taps.weights.push_back(weights[static_cast<size_t>(t)]);
   }
 }

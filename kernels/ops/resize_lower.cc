@@ -151,8 +151,7 @@ class ResizeEmitter {
     HeldTaps needed;
     for (int64_t i = outputs.begin * taps; i < outputs.end() * taps; ++i) {
       const auto tap = static_cast<size_t>(i);
-      needed.indices.push_back(
-          static_cast<int32_t>(pass.taps.indices[tap] - first_sample));
+      needed.indices.push_back(static_cast<int32_t>(pass.taps.indices[tap] - first_sample));
       needed.weights.push_back(pass.taps.weights[tap]);
     }
     HeldTaps& held = held_[pass.axis.axis];

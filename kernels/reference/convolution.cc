@@ -1,5 +1,6 @@
 // References of Conv and ConvTranspose: each as a scatter or gather over taps, in double.
 #include "kernels/ops/convolution.h"
+
 #include "kernels/reference/doubles.h"
 #include "kernels/reference/reference_list.h"
 
@@ -57,7 +58,7 @@ double ConvolveAt(const Convolution& conv, const Operands& o, int64_t n, int64_t
                   const int64_t (&position)[3]) {
   const int64_t first_input = channel / conv.group_outputs() * conv.group_inputs();
   double sum = o.Bias(channel);
-  ForEachPoint(o.kernel, [&](const int64_t (&tap)[3]) {
+  ForEachPoint(o.kernel, [&](const int64_t(&tap)[3]) {
     int64_t sample[3];
     for (int i = 0; i < 3; ++i) {
       const AxisWindow axis = conv.axis3(i);
@@ -77,7 +78,7 @@ void ScatterFrom(const Convolution& conv, const Operands& o, int64_t n, int64_t 
                  const int64_t (&sample)[3], std::vector<double>& y) {
   const int64_t first_output = channel / conv.group_inputs() * conv.group_outputs();
   const double value = o.x[static_cast<size_t>(o.in.At(n, channel, sample))];
-  ForEachPoint(o.kernel, [&](const int64_t (&tap)[3]) {
+  ForEachPoint(o.kernel, [&](const int64_t(&tap)[3]) {
     int64_t position[3];
     for (int i = 0; i < 3; ++i) {
       const AxisWindow axis = conv.axis3(i);
@@ -100,7 +101,7 @@ absl::Status ConvReference(const OpCall& call, absl::Span<const ConstTensorView>
   std::vector<double> y(static_cast<size_t>(call.output().shape.ElementCount()));
   for (int64_t n = 0; n < conv.batch; ++n) {
     for (int64_t channel = 0; channel < conv.output_channels; ++channel) {
-      ForEachPoint(o.out.space_extent, [&](const int64_t (&position)[3]) {
+      ForEachPoint(o.out.space_extent, [&](const int64_t(&position)[3]) {
         y[static_cast<size_t>(o.out.At(n, channel, position))] =
             ConvolveAt(conv, o, n, channel, position);
       });
@@ -117,14 +118,13 @@ absl::Status ConvTransposeReference(const OpCall& call, absl::Span<const ConstTe
   std::vector<double> y(static_cast<size_t>(call.output().shape.ElementCount()));
   for (int64_t n = 0; n < conv.batch; ++n) {
     for (int64_t channel = 0; channel < conv.output_channels; ++channel) {
-      ForEachPoint(o.out.space_extent, [&](const int64_t (&position)[3]) {
+      ForEachPoint(o.out.space_extent, [&](const int64_t(&position)[3]) {
         y[static_cast<size_t>(o.out.At(n, channel, position))] = o.Bias(channel);
       });
     }
     for (int64_t channel = 0; channel < conv.input_channels; ++channel) {
-      ForEachPoint(o.in.space_extent, [&](const int64_t (&sample)[3]) {
-        ScatterFrom(conv, o, n, channel, sample, y);
-      });
+      ForEachPoint(o.in.space_extent,
+                   [&](const int64_t(&sample)[3]) { ScatterFrom(conv, o, n, channel, sample, y); });
     }
   }
   FromDoubles(y, outputs[0]);

@@ -73,12 +73,12 @@ absl::Status MatMulReference(const OpCall& call, absl::Span<const ConstTensorVie
   VisitDType(call.input(0).dtype, [&]<typename T>() {
     const T* bias = call.HasInput(2) ? inputs[2].Values<T>().data() : nullptr;
     for (int64_t i = 0; i < batches; ++i) {
-      Multiply(p,
-               inputs[0].Values<T>().data() +
-                   BroadcastIndex(i, p.batch, p.a_batch) * p.rows * p.inner,
-               inputs[1].Values<T>().data() +
-                   BroadcastIndex(i, p.batch, p.b_batch) * p.inner * p.columns,
-               bias, outputs[0].Values<T>().data() + i * p.rows * p.columns);
+      Multiply(
+          p,
+          inputs[0].Values<T>().data() + BroadcastIndex(i, p.batch, p.a_batch) * p.rows * p.inner,
+          inputs[1].Values<T>().data() +
+              BroadcastIndex(i, p.batch, p.b_batch) * p.inner * p.columns,
+          bias, outputs[0].Values<T>().data() + i * p.rows * p.columns);
     }
   });
   return absl::OkStatus();

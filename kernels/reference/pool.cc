@@ -27,7 +27,7 @@ WindowSum SumWindow(const Axes3& axes, const ImageIndex& in, const std::vector<d
                     int64_t n, int64_t channel, const int64_t (&position)[3]) {
   WindowSum window;
   const int64_t kernel[3] = {axes[0].kernel, axes[1].kernel, axes[2].kernel};
-  ForEachPoint(kernel, [&](const int64_t (&tap)[3]) {
+  ForEachPoint(kernel, [&](const int64_t(&tap)[3]) {
     int64_t sample[3];
     bool inside = true, inside_padded = true;
     for (int i = 0; i < 3; ++i) {
@@ -57,7 +57,7 @@ void Pool(const OpCall& call, const AxisWindows& window, const ConstTensorView& 
   const int64_t channels = input.type.shape[ChannelAxis(layout, input.type.shape.rank())];
   for (int64_t n = 0; n < input.type.shape[0]; ++n) {
     for (int64_t c = 0; c < channels; ++c) {
-      ForEachPoint(out.space_extent, [&](const int64_t (&position)[3]) {
+      ForEachPoint(out.space_extent, [&](const int64_t(&position)[3]) {
         y[static_cast<size_t>(out.At(n, c, position))] =
             finish(SumWindow(axes, in, x, n, c, position));
       });
@@ -76,9 +76,7 @@ AxisWindows WholeWindow(const OpCall& call) {
   return axes;
 }
 
-double Average(const WindowSum& window) {
-  return window.sum / static_cast<double>(window.inside);
-}
+double Average(const WindowSum& window) { return window.sum / static_cast<double>(window.inside); }
 double Maximum(const WindowSum& window) { return window.maximum; }
 
 }  // namespace

@@ -5,8 +5,8 @@
 
 namespace berth {
 
-#define BERTH_OP(name)                                                                         \
-  absl::Status name##Reference(const OpCall& call, absl::Span<const ConstTensorView> inputs,   \
+#define BERTH_OP(name)                                                                       \
+  absl::Status name##Reference(const OpCall& call, absl::Span<const ConstTensorView> inputs, \
                                absl::Span<const TensorView> outputs);
 #include "kernels/op_list.inc"
 #undef BERTH_OP

@@ -205,6 +205,7 @@ EmittedProgram EmitProgram(const Graph& graph, const StoragePlan& storage,
   WaitDeriver(program).Run(hazards);
   emitted.conflicts = BuildConflictGraph(hazards);
   emitted.buffer_names = std::move(table.names);
+  emitted.pool_slots = std::move(table.of_storage);
   return emitted;
 }
 

@@ -14,6 +14,7 @@ struct EmittedProgram {
   TileProgram program;
   ConflictGraph conflicts;
   std::vector<std::string> buffer_names;  // Slot::name
+  std::vector<uint32_t> pool_slots;       // per storage buffer; kNoSlot: not in the pool, or unused
 };
 
 // Waits are derived from the final byte ranges (read after write, write after read, write after

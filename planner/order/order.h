@@ -2,7 +2,7 @@
 #pragma once
 
 #include <cstdint>
-#include <vector>
+#include <string>
 
 #include "kernels/graph.h"
 #include "planner/storage/storage.h"
@@ -10,16 +10,18 @@
 namespace berth {
 
 struct OrderResult {
-  int64_t model_peak_bytes = 0;  // of the order that the graph came with
-  int64_t peak_bytes = 0;        // of the order chosen; never more
-  const char* method = "";       // "model", "greedy", "depth-first"
+  int64_t model_peak_bytes = 0;   // of the order that the graph came with
+  int64_t peak_bytes = 0;         // of the order chosen; never more
+  int64_t lower_bound_bytes = 0;  // no order is below
+  bool is_exact = false;          // the peak is the bound
+  const char* method = "";        // "model", or what found the order (OrderSolution)
 };
 
 // Permutes graph.nodes. The peak is what the machine will really hold: views, in-place and fused
-// ops counted as AssignStorage makes them. Cost: O(nodes^2) in the worst case for the greedy order.
+// ops counted as AssignStorage makes them. Deterministic; under a second for thousands of nodes.
 OrderResult OrderNodes(Graph& graph, const StorageOptions& options);
 
-// Most bytes of pool buffers live at one step.
-int64_t PeakLiveBytes(const StoragePlan& storage);
+// "order: peak 10 of 12 in the model's order, bound 10, EXACT"
+std::string DescribeOrder(const OrderResult& result);
 
 }  // namespace berth

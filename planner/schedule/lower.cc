@@ -156,6 +156,7 @@ absl::StatusOr<LoweredProgram> LowerGraph(const Graph& graph, const StoragePlan&
   TileBuilder builder(config, graph, placements);
   const int64_t table_base_bytes = ConstantsEnd(storage);
   builder.SetTableBase(table_base_bytes);
+  builder.SetCommandLimit(options.command_limit);
   LoweredProgram lowered;
   for (size_t step = 0; step < graph.nodes.size(); ++step) {
     const Node& node = graph.nodes[step];
@@ -164,11 +165,6 @@ absl::StatusOr<LoweredProgram> LowerGraph(const Graph& graph, const StoragePlan&
     if (storage.nodes[step] == NodeStorage::kComputed) {
       BERTH_RETURN_IF_ERROR(LowerNode(graph, node, options, builder, info));
       info.min_dram_bytes = MinDramBytes(graph, node);
-      if (builder.commands().size() > options.command_limit) {
-        return ResourceExhausted("{} '{}': tiles of {} bytes take more than {} commands",
-                                 OpName(node.kind), node.name, options.scratchpad_budget_bytes,
-                                 options.command_limit);
-      }
     }
     lowered.ops.push_back(std::move(info));
   }

@@ -9,8 +9,7 @@ namespace {
 constexpr int64_t kPoolAlignment = 64;
 
 // Buffers of one op and role in one alias group, as long as their lives do not overlap.
-void AliasRoles(const LoweredProgram& lowered,
-                std::vector<PoolItem>& items) {
+void AliasRoles(const LoweredProgram& lowered, std::vector<PoolItem>& items) {
   struct Family {
     int64_t group = 0;
     int64_t end_step = 0;
@@ -83,14 +82,12 @@ absl::StatusOr<ScratchpadPlan> PlaceBuffers(const LoweredProgram& lowered, const
   result.lives = FindBufferLives(lowered);
   result.offset_bytes.assign(lowered.buffers.size(), 0);
   const bool alias = !options.double_buffer;
-  BERTH_ASSIGN_OR_RETURN(
-      Placed scratchpad,
-      PlaceSpace(lowered, MemorySpace::kScratchpad, config.scratchpad.size_bytes, alias,
-                 result.lives, result.offset_bytes));
-  BERTH_ASSIGN_OR_RETURN(
-      Placed accumulator,
-      PlaceSpace(lowered, MemorySpace::kAccumulator, config.accumulator.size_bytes, alias,
-                 result.lives, result.offset_bytes));
+  BERTH_ASSIGN_OR_RETURN(Placed scratchpad,
+                         PlaceSpace(lowered, MemorySpace::kScratchpad, config.scratchpad.size_bytes,
+                                    alias, result.lives, result.offset_bytes));
+  BERTH_ASSIGN_OR_RETURN(Placed accumulator, PlaceSpace(lowered, MemorySpace::kAccumulator,
+                                                        config.accumulator.size_bytes, alias,
+                                                        result.lives, result.offset_bytes));
   result.scratchpad = std::move(scratchpad.plan);
   result.scratchpad_buffers = scratchpad.buffers;
   result.accumulator = std::move(accumulator.plan);

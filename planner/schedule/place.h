@@ -11,9 +11,9 @@
 namespace berth {
 
 struct ScratchpadPlan {
-  std::vector<BufferLife> lives;       // per virtual buffer
-  std::vector<int64_t> offset_bytes;   // per virtual buffer, in its own space
-  PoolPlan scratchpad, accumulator;    // the certificates
+  std::vector<BufferLife> lives;      // per virtual buffer
+  std::vector<int64_t> offset_bytes;  // per virtual buffer, in its own space
+  PoolPlan scratchpad, accumulator;   // the certificates
   int64_t scratchpad_buffers = 0, accumulator_buffers = 0;
 };
 

@@ -96,7 +96,8 @@ absl::StatusOr<Schedule> ScheduleProgram(const Graph& graph, const StoragePlan& 
   if (schedule.ok() || !absl::IsResourceExhausted(schedule.status())) return schedule;
   const std::optional<int64_t> smallest = SmallestScratchpad(graph, storage, config, options);
   const std::string advice =
-      smallest ? fmt::format("a scratchpad of {} bytes would do", *smallest)
+      smallest ? fmt::format("a scratchpad of {} bytes would do, in up to {} commands", *smallest,
+                             kSearchCommandLimit)
                : fmt::format("no scratchpad up to {} bytes would do with {} bytes of accumulators",
                              kLargestScratchpadBytes, config.accumulator.size_bytes);
   return ResourceExhausted("target '{}' with a scratchpad of {} bytes: {}; {}", config.name,

@@ -12,9 +12,8 @@ ValueId InsertCopy(Graph& graph, std::vector<Node>& nodes, ValueId source,
   const TensorType type = graph.at(source).type;
   std::vector<int64_t> extents = type.shape.extents();
   const ValueId shape = graph.AddConstant(
-      name + "/shape",
-      Tensor::FromValues<int64_t>(DType::kInt64, Shape{static_cast<int64_t>(extents.size())},
-                                  extents));
+      name + "/shape", Tensor::FromValues<int64_t>(
+                           DType::kInt64, Shape{static_cast<int64_t>(extents.size())}, extents));
   Node copy;
   copy.kind = OpKind::kReshape;
   copy.name = name;

@@ -8,6 +8,7 @@
 #include "kernels/graph.h"
 #include "kernels/tile_builder.h"
 #include "npu_sim/program.h"
+#include "runtime/bundle/contents.h"
 
 namespace berth {
 
@@ -16,7 +17,7 @@ struct StorageBuffer {
   RegionKind kind = RegionKind::kPool;
   uint32_t index = 0;  // of inputs and outputs
   int64_t size_bytes = 0;
-  std::string name;    // of the value that made it
+  std::string name;  // of the value that made it
   // Pool only: positions of nodes between which the bytes are needed, half open.
   int begin_step = 0;
   int end_step = 0;
@@ -36,16 +37,25 @@ enum class NodeStorage : uint8_t {
   kView,      // the output is a view of an input, or the inputs are views of the output: no command
 };
 
+// How a value came to its bytes, and why not to others.
+struct StorageOrigin {
+  ValueStorage how = ValueStorage::kOwn;
+  ValueId source = ValueId::kNone;  // whose bytes they are; none for kOwn
+  std::string note;                 // what stopped sharing; only where StorageOptions::explain
+};
+
 struct StoragePlan {
   std::vector<StorageBuffer> buffers;
-  std::vector<StoragePlace> places;       // per value
-  std::vector<NodeStorage> nodes;         // per node
-  std::vector<ValueId> in_place;          // per node: the value whose bytes output 0 took over
+  std::vector<StoragePlace> places;    // per value
+  std::vector<StorageOrigin> origins;  // per value
+  std::vector<NodeStorage> nodes;      // per node
+  std::vector<int> last_use;           // per value: the last node that reads it, through views; -1
 };
 
 struct StorageOptions {
   bool views = true;
   bool in_place = true;
+  bool explain = false;  // notes cost time
 };
 
 // Gives every graph output a value of its own (a copy where the output is an input, a constant or
@@ -59,8 +69,12 @@ void SeparateConcatOperands(Graph& graph);
 StoragePlan AssignStorage(const Graph& graph, const StorageOptions& options = {});
 
 // Operands whose elements are read where output 0 writes the same element: their bytes may become
-// the output's where they die at this node.
+// the output's where they die at this node. In the order of the op's in-place rule, then of its
+// fused tail.
 std::vector<ValueId> InPlaceCandidates(const Graph& graph, const Node& node);
+
+// Most bytes of pool buffers live at one step.
+int64_t PeakLiveBytes(const StoragePlan& plan);
 
 // Stable text: one line per value.
 std::string DumpStorage(const Graph& graph, const StoragePlan& plan);

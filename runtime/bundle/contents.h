@@ -28,6 +28,30 @@ struct OpInfo {
   int64_t min_dram_bytes = 0;  // its weights, inputs and outputs once
 };
 
+// How a value came to its bytes in DRAM.
+enum class ValueStorage : uint8_t {
+  kOwn = 0,      // a buffer of its own
+  kView = 1,     // a strided view of the source: no bytes move
+  kPart = 2,     // computed straight into its part of the source (a concat operand, for example)
+  kInPlace = 3,  // written over the source, element by element, as the source dies
+};
+
+// A value of the planned graph that stands in DRAM (constants excepted).
+struct ValueInfo {
+  std::string name;
+  TensorType type;
+  ValueStorage storage = ValueStorage::kOwn;
+  int32_t source = -1;       // position among the values; -1 for kOwn
+  uint16_t region = 0;       // position in the program's regions
+  uint32_t slot = kNoSlot;   // pool: the slot that holds it; values of one slot share its bytes
+  int64_t offset_bytes = 0;  // of element 0, in its region
+  int64_t span_bytes = 0;    // from element 0 to the end of the last element
+  // Positions in the table of ops between which its bytes are needed, half open: from the op that
+  // makes it to its last reader, through views; inputs begin at 0, outputs end with the last op.
+  uint32_t begin_op = 0, end_op = 0;
+  std::string note;  // why it has bytes of its own: what stopped sharing, for people
+};
+
 enum class PlanStatus : uint8_t { kFeasible = 0, kOptimal = 1, kInfeasible = 2, kTimeout = 3 };
 
 // How well one memory was packed: the height beside its lower bound.
@@ -48,6 +72,7 @@ struct BundleContents {
   std::vector<std::byte> constants;  // the constants region
   std::vector<TensorInfo> inputs, outputs;
   std::vector<OpInfo> ops;
+  std::vector<ValueInfo> values;          // in order of the graph
   std::vector<std::string> buffer_names;  // Slot::name
   std::vector<MemoryPlan> memories;
   // Neighbours of the simulated figures: MACs at the full array rate of their dtype against

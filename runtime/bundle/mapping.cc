@@ -1,12 +1,12 @@
 #include "runtime/bundle/mapping.h"
 
-#include <cerrno>
-#include <system_error>
-
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include <cerrno>
+#include <system_error>
 
 namespace berth {
 namespace {
@@ -44,8 +44,6 @@ absl::StatusOr<std::unique_ptr<FileMapping>> FileMapping::Open(const std::string
       new FileMapping({static_cast<const std::byte*>(data), size_bytes}));
 }
 
-FileMapping::~FileMapping() {
-  munmap(const_cast<std::byte*>(bytes_.data()), bytes_.size());
-}
+FileMapping::~FileMapping() { munmap(const_cast<std::byte*>(bytes_.data()), bytes_.size()); }
 
 }  // namespace berth

@@ -9,19 +9,50 @@ absl::Status Broken(std::string_view table, size_t index, std::string_view what)
   return DataLoss("section 0 (metadata), {} {}: {}", table, index, what);
 }
 
+template <typename Info>
+absl::StatusOr<TensorType> ReadType(std::string_view table, size_t index, const Info& info) {
+  if (info.dtype() == 0 || info.dtype() >= kDTypeCount) {
+    return Broken(table, index, fmt::format("dtype {}", info.dtype()));
+  }
+  absl::StatusOr<Shape> shape =
+      Shape::Create(std::vector<int64_t>(info.extents()->begin(), info.extents()->end()));
+  if (!shape.ok()) return Broken(table, index, ToStd(shape.status().message()));
+  return TensorType{static_cast<DType>(info.dtype()), *std::move(shape)};
+}
+
 absl::StatusOr<std::vector<TensorInfo>> ReadTensors(
     std::string_view table, const flatbuffers::Vector<flatbuffers::Offset<fb::TensorInfo>>& list) {
   std::vector<TensorInfo> tensors;
   for (const fb::TensorInfo* info : list) {
-    if (info->dtype() == 0 || info->dtype() >= kDTypeCount) {
-      return Broken(table, tensors.size(), fmt::format("dtype {}", info->dtype()));
-    }
-    absl::StatusOr<Shape> shape =
-        Shape::Create(std::vector<int64_t>(info->extents()->begin(), info->extents()->end()));
-    if (!shape.ok()) return Broken(table, tensors.size(), ToStd(shape.status().message()));
-    tensors.push_back({info->name()->str(), {static_cast<DType>(info->dtype()), *shape}});
+    BERTH_ASSIGN_OR_RETURN(TensorType type, ReadType(table, tensors.size(), *info));
+    tensors.push_back({info->name()->str(), std::move(type)});
   }
   return tensors;
+}
+
+// Positions are checked, so that whoever explains the plan may use them as they are.
+absl::Status ReadValues(const fb::Metadata& metadata, BundleContents& contents) {
+  if (metadata.values() == nullptr) return absl::OkStatus();
+  const size_t count = metadata.values()->size();
+  for (const fb::ValueInfo* info : *metadata.values()) {
+    const size_t index = contents.values.size();
+    if (info->storage() > static_cast<uint8_t>(ValueStorage::kInPlace) || info->source() < -1 ||
+        info->source() >= static_cast<int64_t>(count) ||
+        info->region() >= contents.program.regions.size() || info->begin_op() > info->end_op() ||
+        info->end_op() > contents.ops.size()) {
+      return Broken("values", index,
+                    fmt::format("storage {}, source {} of {}, region {} of {}, ops [{}, {}) of {}",
+                                info->storage(), info->source(), count, info->region(),
+                                contents.program.regions.size(), info->begin_op(), info->end_op(),
+                                contents.ops.size()));
+    }
+    BERTH_ASSIGN_OR_RETURN(TensorType type, ReadType("values", index, *info));
+    contents.values.push_back(
+        {info->name()->str(), std::move(type), static_cast<ValueStorage>(info->storage()),
+         info->source(), info->region(), info->slot(), info->offset_bytes(), info->span_bytes(),
+         info->begin_op(), info->end_op(), info->note()->str()});
+  }
+  return absl::OkStatus();
 }
 
 absl::Status ReadMemories(const fb::Metadata& metadata, BundleContents& contents) {
@@ -76,13 +107,14 @@ absl::Status ReadMetadata(absl::Span<const std::byte> bytes, BundleContents& con
   BERTH_ASSIGN_OR_RETURN(contents.inputs, ReadTensors("inputs", *metadata.inputs()));
   BERTH_ASSIGN_OR_RETURN(contents.outputs, ReadTensors("outputs", *metadata.outputs()));
   for (const fb::OpInfo* op : *metadata.ops()) {
-    contents.ops.push_back({op->name()->str(), op->kind()->str(), op->decision()->str(),
-                            op->macs(), op->min_dram_bytes()});
+    contents.ops.push_back({op->name()->str(), op->kind()->str(), op->decision()->str(), op->macs(),
+                            op->min_dram_bytes()});
   }
   for (const flatbuffers::String* name : *metadata.buffer_names()) {
     contents.buffer_names.push_back(name->str());
   }
   BERTH_RETURN_IF_ERROR(ReadMachine(metadata, contents.program));
+  BERTH_RETURN_IF_ERROR(ReadValues(metadata, contents));
   BERTH_RETURN_IF_ERROR(ReadMemories(metadata, contents));
   contents.cycles_lower_bound = metadata.cycles_lower_bound();
   contents.dram_bytes_lower_bound = metadata.dram_bytes_lower_bound();

@@ -1,9 +1,9 @@
 #include "runtime/bundle/sections.h"
 
+#include <xxhash.h>
+
 #include <algorithm>
 #include <cstring>
-
-#include <xxhash.h>
 
 #include "base/checked_math.h"
 
@@ -11,8 +11,8 @@ namespace berth {
 
 std::string_view SectionName(SectionKind kind) {
   static constexpr std::array<std::string_view, kSectionCount> kNames = {
-      "metadata", "constants", "commands", "waits",
-      "slots", "predecessor counts", "successor begins", "successors"};
+      "metadata", "constants",          "commands",         "waits",
+      "slots",    "predecessor counts", "successor begins", "successors"};
   const size_t index = static_cast<size_t>(kind);
   return index < kNames.size() ? kNames[index] : "unknown";
 }

@@ -1,11 +1,11 @@
+#include <unistd.h>
+#include <xxhash.h>
+
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <system_error>
-
-#include <unistd.h>
-#include <xxhash.h>
 
 #include "base/checked_math.h"
 #include "bundle_generated.h"
@@ -27,6 +27,17 @@ flatbuffers::Offset<fb::OpInfo> Pack(flatbuffers::FlatBufferBuilder& builder, co
   const auto kind = builder.CreateString(info.kind);
   const auto decision = builder.CreateString(info.decision);
   return fb::CreateOpInfo(builder, name, kind, decision, info.macs, info.min_dram_bytes);
+}
+
+flatbuffers::Offset<fb::ValueInfo> Pack(flatbuffers::FlatBufferBuilder& builder,
+                                        const ValueInfo& info) {
+  const auto name = builder.CreateString(info.name);
+  const auto extents = builder.CreateVector(info.type.shape.extents());
+  const auto note = builder.CreateString(info.note);
+  return fb::CreateValueInfo(builder, name, static_cast<uint8_t>(info.type.dtype), extents,
+                             static_cast<uint8_t>(info.storage), info.source, info.region,
+                             info.slot, info.offset_bytes, info.span_bytes, info.begin_op,
+                             info.end_op, note);
 }
 
 flatbuffers::Offset<fb::MemoryPlan> Pack(flatbuffers::FlatBufferBuilder& builder,
@@ -61,10 +72,11 @@ void PackMetadata(flatbuffers::FlatBufferBuilder& builder, const BundleContents&
   const auto engine_list = builder.CreateVectorOfStructs(engines);
   const auto region_list = builder.CreateVectorOfStructs(regions);
   const auto memories = PackAll<fb::MemoryPlan>(builder, contents.memories);
+  const auto values = PackAll<fb::ValueInfo>(builder, contents.values);
   builder.Finish(fb::CreateMetadata(
       builder, model_name, config_json, inputs, outputs, ops, buffer_names, engine_list,
       region_list, memories, contents.program.scratchpad_bytes, contents.program.accumulator_bytes,
-      contents.cycles_lower_bound, contents.dram_bytes_lower_bound, contents.compile_ms));
+      contents.cycles_lower_bound, contents.dram_bytes_lower_bound, contents.compile_ms, values));
 }
 
 struct Section {
@@ -135,8 +147,7 @@ absl::Status WriteBundle(const std::string& path, const BundleContents& contents
   const std::string temporary = fmt::format("{}.{}.tmp", path, getpid());
   std::FILE* file = std::fopen(temporary.c_str(), "wb");
   if (file == nullptr) return SystemError("cannot create", path, errno);
-  absl::Status status =
-      WriteSections(file, sections, Fingerprint(contents.config), path);
+  absl::Status status = WriteSections(file, sections, Fingerprint(contents.config), path);
   if (std::fclose(file) != 0 && status.ok()) status = SystemError("cannot write", path, errno);
   if (status.ok() && std::rename(temporary.c_str(), path.c_str()) != 0) {
     status = SystemError("cannot create", path, errno);

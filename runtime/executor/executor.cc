@@ -1,9 +1,9 @@
 #include "runtime/executor/executor.h"
 
+#include <tbb/task_group.h>
+
 #include <algorithm>
 #include <thread>
-
-#include <tbb/task_group.h>
 
 #include "base/checked_math.h"
 
@@ -188,8 +188,7 @@ void Executor::WorkerLoop(int worker, const MemoryMap& memory, HostFunctionTable
       if (!status.ok()) status = Annotate(status, fmt::format("command {}", work.command));
     }
     if (!status.ok()) return Fail(std::move(status));
-    const bool last_part =
-        parts_left_[work.command].fetch_sub(1, std::memory_order_acq_rel) == 1;
+    const bool last_part = parts_left_[work.command].fetch_sub(1, std::memory_order_acq_rel) == 1;
     has_work = last_part && Finish(work.command, work);
   }
 }

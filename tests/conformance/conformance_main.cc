@@ -6,6 +6,7 @@
 //
 // Links no reference kernels: what passes here was computed by the machine. Each case runs in a
 // process of its own.
+#include <fmt/format.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -17,8 +18,6 @@
 #include <map>
 #include <string>
 #include <vector>
-
-#include <fmt/format.h>
 
 #include "tests/conformance/run_case.h"
 
@@ -36,9 +35,12 @@ struct Verdict {
 
 char Letter(berth::CaseOutcome outcome) {
   switch (outcome) {
-    case berth::CaseOutcome::kPassed: return 'P';
-    case berth::CaseOutcome::kRefused: return 'R';
-    case berth::CaseOutcome::kWrong: return 'W';
+    case berth::CaseOutcome::kPassed:
+      return 'P';
+    case berth::CaseOutcome::kRefused:
+      return 'R';
+    case berth::CaseOutcome::kWrong:
+      return 'W';
   }
   return 'C';
 }

@@ -63,8 +63,8 @@ OpCase MakeCase(Random& random, OpKind kind, const ConvSample& s) {
   }
   if (Chance(random, 0.3)) test.Fuse(OpKind::kRelu);
   if (Chance(random, 0.3)) {
-    test.Fuse(OpKind::kMul, {}, {RandomTensor(random, DType::kFloat32,
-                                              Shape{s.groups * s.group_outputs})});
+    test.Fuse(OpKind::kMul, {},
+              {RandomTensor(random, DType::kFloat32, Shape{s.groups * s.group_outputs})});
   }
   return test;
 }
@@ -217,10 +217,10 @@ TEST(ConvTypes, TransposedOutput) {
 
 TEST(ConvTypes, ContradictionsAreRefused) {
   const auto refused = [](OpCase test) { return absl::IsInvalidArgument(test.Infer()); };
-  EXPECT_TRUE(refused(ShapeCase(OpKind::kConv, {1, 3, 8, 8}, {4, 2, 3, 3})));     // channels
-  EXPECT_TRUE(refused(ShapeCase(OpKind::kConv, {1, 3, 8, 8}, {4, 3, 3})));        // rank
-  EXPECT_TRUE(refused(ShapeCase(OpKind::kConv, {1, 3, 2, 2}, {4, 3, 3, 3})));     // too small
-  EXPECT_TRUE(refused(ShapeCase(OpKind::kConv, {1, 3}, {4, 3})));                 // no space
+  EXPECT_TRUE(refused(ShapeCase(OpKind::kConv, {1, 3, 8, 8}, {4, 2, 3, 3})));  // channels
+  EXPECT_TRUE(refused(ShapeCase(OpKind::kConv, {1, 3, 8, 8}, {4, 3, 3})));     // rank
+  EXPECT_TRUE(refused(ShapeCase(OpKind::kConv, {1, 3, 2, 2}, {4, 3, 3, 3})));  // too small
+  EXPECT_TRUE(refused(ShapeCase(OpKind::kConv, {1, 3}, {4, 3})));              // no space
   for (const char* name : {"strides", "dilations"}) {
     OpCase test = ShapeCase(OpKind::kConv, {1, 3, 8, 8}, {4, 3, 3, 3});
     test.Attribute(name, std::vector<int64_t>{0, 1});

@@ -137,9 +137,9 @@ TEST(BatchNormTest, KnownAndComputedStatisticsMatchTheReference) {
       OpCase test(OpKind::kBatchNormalization, 15);
       test.Layout(layout);
       const int64_t channels = 11;
-      test.Input(RandomTensor(random, DType::kFloat32,
-                              layout == DataLayout::kNchw ? Shape{2, channels, 5, 6}
-                                                          : Shape{2, 5, 6, channels}));
+      test.Input(RandomTensor(
+          random, DType::kFloat32,
+          layout == DataLayout::kNchw ? Shape{2, channels, 5, 6} : Shape{2, 5, 6, channels}));
       for (int i = 1; i < 5; ++i) {
         Tensor values = RandomTensor(random, DType::kFloat32, {channels}, i == 4 ? 0.1 : -2, 2);
         if (known) {

@@ -33,10 +33,11 @@ OpCase SampleResize(Random& random, DataLayout layout) {
   }
   test.Attribute("mode", std::string(Pick(random, {"nearest", "linear", "cubic"})));
   test.Attribute("coordinate_transformation_mode",
-                 std::string(Pick(random, {"half_pixel", "pytorch_half_pixel", "align_corners",
-                                           "asymmetric"})));
-  test.Attribute("nearest_mode", std::string(Pick(random, {"round_prefer_floor", "floor", "ceil",
-                                                           "round_prefer_ceil"})));
+                 std::string(Pick(
+                     random, {"half_pixel", "pytorch_half_pixel", "align_corners", "asymmetric"})));
+  test.Attribute(
+      "nearest_mode",
+      std::string(Pick(random, {"round_prefer_floor", "floor", "ceil", "round_prefer_ceil"})));
   test.Attribute("exclude_outside", RandomInt(random, 0, 1));
   if (Chance(random, 0.2)) test.Fuse(OpKind::kRelu);
   return test;
@@ -46,8 +47,7 @@ TEST(ResizeTest, RandomResizesMatchTheReference) {
   for (uint64_t seed = 0; seed < 120; ++seed) {
     SCOPED_TRACE(fmt::format("seed {}", seed));
     Random random(seed);
-    OpCase test = SampleResize(random, Chance(random, 0.5) ? DataLayout::kNchw
-                                                           : DataLayout::kNhwc);
+    OpCase test = SampleResize(random, Chance(random, 0.5) ? DataLayout::kNchw : DataLayout::kNhwc);
     ASSERT_TRUE(MatchesEverywhere(test));
   }
 }
@@ -88,14 +88,14 @@ AxisTaps Taps(ResizeMode mode, ResizeCoordinates coordinates, ResizeNearest near
 }
 
 TEST(ResizeTaps, DoublingRepeatsEverySample) {
-  const AxisTaps taps = Taps(ResizeMode::kNearest, ResizeCoordinates::kAsymmetric,
-                             ResizeNearest::kFloor, 3, 6, 2);
+  const AxisTaps taps =
+      Taps(ResizeMode::kNearest, ResizeCoordinates::kAsymmetric, ResizeNearest::kFloor, 3, 6, 2);
   EXPECT_EQ(taps.indices, (std::vector<int32_t>{0, 0, 1, 1, 2, 2}));
 }
 
 TEST(ResizeTaps, HalfPixelLinearClampsAtTheEdges) {
-  const AxisTaps taps = Taps(ResizeMode::kLinear, ResizeCoordinates::kHalfPixel,
-                             ResizeNearest::kFloor, 2, 4, 2);
+  const AxisTaps taps =
+      Taps(ResizeMode::kLinear, ResizeCoordinates::kHalfPixel, ResizeNearest::kFloor, 2, 4, 2);
   EXPECT_EQ(taps.indices, (std::vector<int32_t>{0, 1, 0, 1, 0, 1, 1, 1}));
   EXPECT_EQ(taps.weights, (std::vector<float>{1, 0, 0.75f, 0.25f, 0.25f, 0.75f, 1, 0}));
 }
@@ -117,8 +117,7 @@ TEST(ResizeTypes, RefusesWhatItDoesNotKnow) {
     return test.Infer();
   };
   EXPECT_TRUE(absl::IsInvalidArgument(infer("mode", "lanczos")));
-  EXPECT_TRUE(absl::IsUnimplemented(infer("coordinate_transformation_mode",
-                                          "tf_crop_and_resize")));
+  EXPECT_TRUE(absl::IsUnimplemented(infer("coordinate_transformation_mode", "tf_crop_and_resize")));
   OpCase unknown(OpKind::kResize, 13);
   unknown.Input(Tensor({DType::kFloat32, {1, 1, 4, 4}})).Absent().Input(Floats({1, 1, 2, 2}));
   EXPECT_TRUE(absl::IsFailedPrecondition(unknown.Infer()));

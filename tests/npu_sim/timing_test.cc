@@ -58,8 +58,7 @@ Command Gemm(int64_t batch, int64_t m, int64_t n, int64_t k, DType dtype = DType
 std::filesystem::path Anchor(const std::string& name) {
   const char* shared = std::getenv("BERTH_SHARED");
   const std::filesystem::path root =
-      shared != nullptr ? shared
-                        : std::filesystem::path(BERTH_SOURCE_FOLDER) / "../shared";
+      shared != nullptr ? shared : std::filesystem::path(BERTH_SOURCE_FOLDER) / "../shared";
   return root / "anchors" / name;
 }
 

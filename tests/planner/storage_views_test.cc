@@ -24,6 +24,12 @@ ValueId Add(Graph& graph, OpKind kind, std::vector<ValueId> inputs, TensorType t
   return node.outputs[0];
 }
 
+// Whose bytes output 0 of a node was written over; none: nobody's.
+ValueId OverwrittenBy(const Graph& graph, const StoragePlan& plan, size_t node) {
+  const StorageOrigin& origin = plan.origins[Index(graph.nodes[node].outputs[0])];
+  return origin.how == ValueStorage::kInPlace ? origin.source : ValueId::kNone;
+}
+
 ValueId Input(Graph& graph) {
   graph.inputs.push_back(graph.AddValue("x", kPlane));
   graph.at(graph.inputs.back()).shape_known = true;
@@ -69,10 +75,10 @@ TEST(AssignStorage, InPlaceOnlyWhereTheInputDies) {
   const ValueId c = Add(graph, OpKind::kNeg, {b}, kPlane);   // `b` dies here
   graph.outputs = {Add(graph, OpKind::kAdd, {c, a}, kPlane)};
   const StoragePlan plan = AssignStorage(graph);
-  EXPECT_EQ(plan.in_place[0], ValueId::kNone);  // never over a caller's input
-  EXPECT_EQ(plan.in_place[1], ValueId::kNone);
-  EXPECT_EQ(plan.in_place[2], b);
-  EXPECT_EQ(plan.in_place[3], ValueId::kNone);  // an output has its own bytes
+  EXPECT_EQ(OverwrittenBy(graph, plan, 0), ValueId::kNone);  // never over a caller's input
+  EXPECT_EQ(OverwrittenBy(graph, plan, 1), ValueId::kNone);
+  EXPECT_EQ(OverwrittenBy(graph, plan, 2), b);
+  EXPECT_EQ(OverwrittenBy(graph, plan, 3), ValueId::kNone);  // an output has its own bytes
   EXPECT_EQ(PeakLiveBytes(plan), 2 * kPlane.ByteCount());
 }
 
@@ -92,7 +98,58 @@ TEST(AssignStorage, NotOverWhatTheNodeReadsItself) {
   graph.nodes.back().attributes.Set("kernel_shape", std::vector<int64_t>{3, 3});
   graph.nodes.back().attributes.Set("pads", std::vector<int64_t>{1, 1, 1, 1});
   graph.outputs = {Add(graph, OpKind::kNeg, {pooled}, kPlane)};
-  EXPECT_EQ(AssignStorage(graph).in_place[1], ValueId::kNone);
+  EXPECT_EQ(OverwrittenBy(graph, AssignStorage(graph), 1), ValueId::kNone);
+}
+
+// The halves of a split die one after the other: each may be overwritten while the other lives.
+TEST(AssignStorage, InPlaceOverOneHalfOfASplit) {
+  Graph graph;
+  const ValueId x = Input(graph);
+  const ValueId both = Add(graph, OpKind::kExp, {x}, kPlane);
+  const TensorType half{DType::kFloat32, Shape{1, 4, 4, 4}};
+  const auto slice = [&](int64_t begin) {
+    std::vector<ValueId> inputs = {both};
+    for (const int64_t bound : {begin, begin + 4, int64_t{3}}) {
+      inputs.push_back(graph.AddConstant(
+          "bound", Tensor::FromValues<int64_t>(DType::kInt64, Shape{1}, {bound})));
+    }
+    return Add(graph, OpKind::kSlice, inputs, half);
+  };
+  const ValueId low = slice(0), high = slice(4);
+  const ValueId low_neg = Add(graph, OpKind::kNeg, {low}, half);
+  const ValueId high_tanh = Add(graph, OpKind::kTanh, {high}, half);
+  graph.outputs = {Add(graph, OpKind::kMul, {low_neg, high_tanh}, half)};
+  StorageOptions explain;
+  explain.explain = true;
+  const StoragePlan plan = AssignStorage(graph, explain);
+  EXPECT_EQ(plan.nodes[1], NodeStorage::kView);
+  EXPECT_EQ(OverwrittenBy(graph, plan, 3), low);
+  EXPECT_EQ(OverwrittenBy(graph, plan, 4), high);
+  EXPECT_EQ(PeakLiveBytes(plan), kPlane.ByteCount());
+  // With the low half read once more at the end, only the high one may go.
+  graph.nodes.back().inputs[1] = low;
+  const StoragePlan kept = AssignStorage(graph, explain);
+  EXPECT_EQ(OverwrittenBy(graph, kept, 3), ValueId::kNone);
+  EXPECT_NE(kept.origins[Index(low_neg)].note.find("read later, last by Mul"), std::string::npos)
+      << kept.origins[Index(low_neg)].note;
+}
+
+// Of two operands that die together the one in the smaller buffer is taken over.
+TEST(AssignStorage, GivesTheLargerBufferBack) {
+  Graph graph;
+  const ValueId x = Input(graph);
+  const TensorType large{DType::kFloat32, Shape{4, 4, 4, 8}};
+  const ValueId stack = Add(graph, OpKind::kExpand, {x}, large);
+  std::vector<ValueId> inputs = {stack};
+  for (const int64_t bound : {0, 1, 0}) {
+    inputs.push_back(
+        graph.AddConstant("bound", Tensor::FromValues<int64_t>(DType::kInt64, Shape{1}, {bound})));
+  }
+  const ValueId first = Add(graph, OpKind::kSlice, inputs, kPlane);
+  const ValueId alone = Add(graph, OpKind::kExp, {x}, kPlane);
+  const ValueId sum = Add(graph, OpKind::kAdd, {first, alone}, kPlane);
+  graph.outputs = {Add(graph, OpKind::kMaxPool, {sum}, kPlane)};
+  EXPECT_EQ(OverwrittenBy(graph, AssignStorage(graph), 3), alone);
 }
 
 TEST(SeparateOutputs, InputsAndRepeatsGetCopies) {

@@ -1,10 +1,9 @@
 // Runs the built `berth` and keeps what it says.
 #pragma once
 
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
-
-#include <nlohmann/json.hpp>
 
 namespace berth {
 

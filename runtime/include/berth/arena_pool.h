@@ -15,9 +15,9 @@
 namespace berth {
 
 struct ArenaPoolOptions {
-  int64_t limit_bytes = 0;      // of all arenas together; 0: no limit
-  bool wait = true;             // at the limit: wait in turn, or fail with ResourceExhausted
-  int64_t keep_idle_bytes = -1; // returned arenas beyond this are freed; -1: keep all until Trim
+  int64_t limit_bytes = 0;       // of all arenas together; 0: no limit
+  bool wait = true;              // at the limit: wait in turn, or fail with ResourceExhausted
+  int64_t keep_idle_bytes = -1;  // returned arenas beyond this are freed; -1: keep all until Trim
 };
 
 struct ArenaPoolStatistics {

@@ -1,13 +1,13 @@
 // Context: the state of one request at a time over a shared Program.
 #pragma once
 
+#include <tbb/task_arena.h>
+
 #include <atomic>
 #include <chrono>
 #include <memory>
 #include <optional>
 #include <vector>
-
-#include <tbb/task_arena.h>
 
 #include "berth/arena_pool.h"
 #include "berth/program.h"
@@ -45,15 +45,15 @@ class Context {
   absl::Status Run(absl::Span<const ConstTensorView> inputs, absl::Span<const TensorView> outputs,
                    const RunOptions& options = {}, SimReport* report = nullptr);
 
-  // Stops the run in progress, from any thread; the next run is not affected.
+  // Stops the run in progress, from any thread, or the next one where none is in progress: a cancel
+  // is never lost. Runs after that are not affected.
   void Cancel() { cancel_.store(true, std::memory_order_relaxed); }
 
   const Program& program() const { return *program_; }
 
  private:
   Context(std::shared_ptr<const Program> program, const ContextOptions& options, ArenaLease arena);
-  absl::Status Bind(absl::Span<const ConstTensorView> inputs,
-                    absl::Span<const TensorView> outputs);
+  absl::Status Bind(absl::Span<const ConstTensorView> inputs, absl::Span<const TensorView> outputs);
 
   std::shared_ptr<const Program> program_;
   ContextOptions options_;

@@ -1,0 +1,56 @@
+#include "planner/memory.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "planner/schedule/place.h"
+
+namespace berth {
+namespace {
+
+struct Attempt {
+  Graph graph;
+  DramPlan plan;
+  absl::Status status;  // of the placement
+};
+
+Attempt TryPlan(const Graph& graph, StorageOptions options, int64_t pool_budget_bytes) {
+  Attempt attempt;
+  attempt.graph = graph;
+  attempt.plan.order = OrderNodes(attempt.graph, options);
+  options.explain = true;
+  attempt.plan.storage = AssignStorage(attempt.graph, options);
+  absl::StatusOr<PoolPlan> pool = PlacePool(attempt.plan.storage, pool_budget_bytes);
+  attempt.status = pool.status();
+  if (pool.ok()) attempt.plan.pool = *std::move(pool);
+  return attempt;
+}
+
+}  // namespace
+
+absl::StatusOr<DramPlan> PlanDram(Graph& graph, int64_t pool_budget_bytes) {
+  std::optional<Attempt> lowest;
+  for (const bool views : {true, false}) {
+    StorageOptions options;
+    options.views = views;
+    Attempt attempt = TryPlan(graph, options, pool_budget_bytes);
+    if (attempt.status.ok()) {
+      graph = std::move(attempt.graph);
+      return std::move(attempt.plan);
+    }
+    if (!absl::IsResourceExhausted(attempt.status)) return attempt.status;
+    if (!lowest || attempt.plan.order.peak_bytes < lowest->plan.order.peak_bytes) {
+      lowest = std::move(attempt);
+    }
+  }
+  const OrderResult& order = lowest->plan.order;
+  return Annotate(lowest->status,
+                  fmt::format("pool budget of {} bytes ({} live at once in the best order found, "
+                              "at least {} in any)",
+                              pool_budget_bytes, order.peak_bytes, order.lower_bound_bytes));
+}
+
+}  // namespace berth

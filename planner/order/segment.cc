@@ -1,0 +1,113 @@
+#include "planner/order/segment.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "planner/order/beam.h"
+
+namespace berth {
+namespace {
+
+constexpr int64_t kFirstDecisionUnits = 30'000;
+constexpr int kFirstWidth = 4;
+constexpr int kLargestWidth = 4096;
+constexpr double kNoise = 0.1;
+
+std::vector<int> Identity(int count) {
+  std::vector<int> order(static_cast<size_t>(count));
+  std::iota(order.begin(), order.end(), 0);
+  return order;
+}
+
+}  // namespace
+
+int64_t SingleStepBound(const OrderProblem& problem) {
+  const OrderInstance instance(problem);
+  int64_t bound_bytes = OrderState(instance).live_bytes;
+  for (int node = 0; node < problem.node_count(); ++node) {
+    int64_t used_bytes = instance.base_bytes + instance.workspace_bytes[static_cast<size_t>(node)];
+    for (const int buffer : instance.node_buffers[node]) {
+      used_bytes += instance.buffer_bytes[static_cast<size_t>(buffer)];
+    }
+    int64_t saved_bytes = 0;
+    const std::span<const int> reuses = instance.node_reuses[node];
+    for (size_t i = 0; i < reuses.size(); i += 2) {
+      saved_bytes = std::max(
+          saved_bytes, std::min(instance.buffer_bytes[static_cast<size_t>(reuses[i])],
+                                instance.buffer_bytes[static_cast<size_t>(reuses[i + 1])]));
+    }
+    bound_bytes = std::max(bound_bytes, used_bytes - saved_bytes);
+  }
+  return bound_bytes;
+}
+
+OrderSegment::OrderSegment(OrderProblem problem, size_t max_sets)
+    : problem_(std::move(problem)),
+      order_(Identity(problem_.node_count())),
+      peak_bytes_(PeakOfOrder(problem_, order_)),
+      lower_bound_bytes_(SingleStepBound(problem_)),
+      forward_(problem_, max_sets),
+      backward_(Reversed(problem_), max_sets) {}
+
+bool OrderSegment::Offer(const char* method, std::vector<int> order, bool is_reversed) {
+  if (is_reversed) std::reverse(order.begin(), order.end());
+  const int64_t peak_bytes = PeakOfOrder(problem_, order);
+  if (peak_bytes >= peak_bytes_) return false;
+  peak_bytes_ = peak_bytes;
+  order_ = std::move(order);
+  method_ = method;
+  return true;
+}
+
+bool OrderSegment::OneBeam(int64_t limit_bytes, int width, uint64_t seed, WorkBudget& budget) {
+  for (const bool is_reversed : {false, true}) {
+    OrderBeamOptions options;
+    options.width = width;
+    options.limit_bytes = limit_bytes;
+    options.seed = seed;
+    options.noise = seed == 0 ? 0 : kNoise;
+    auto order = BeamOrder((is_reversed ? backward_ : forward_).instance, options, budget);
+    if (order && Offer("beam", *std::move(order), is_reversed)) return true;
+  }
+  return false;
+}
+
+// Limits far below the peak are tried first, closer ones as they fail.
+void OrderSegment::Beams(int64_t goal_bytes, int width, uint64_t seed, WorkBudget& budget) {
+  int64_t divisor = 4;
+  while (!IsDone(goal_bytes) && !budget.IsExhausted()) {
+    const int64_t floor_bytes = std::max(goal_bytes, lower_bound_bytes_);
+    const int64_t cut_bytes = std::max<int64_t>(1, (peak_bytes_ - floor_bytes) / divisor);
+    if (OneBeam(peak_bytes_ - cut_bytes, width, seed, budget)) continue;
+    if (cut_bytes == 1 || divisor > 256) return;
+    divisor = divisor == 256 ? peak_bytes_ : divisor * 8;
+  }
+}
+
+void OrderSegment::Decide(int64_t goal_bytes, int64_t units, WorkBudget& budget) {
+  for (Direction* direction : {&forward_, &backward_}) {
+    WorkBudget share{std::min(units, budget.LeftUnits()), budget.should_stop, 0, false};
+    OrderVerdict verdict = OrderVerdict::kFound;
+    while (verdict == OrderVerdict::kFound && !IsDone(goal_bytes)) {
+      std::vector<int> order;
+      verdict = direction->decision.Within(peak_bytes_ - 1, share, &order);
+      if (verdict == OrderVerdict::kFound) {
+        Offer("exact", std::move(order), direction == &backward_);
+      } else if (verdict == OrderVerdict::kImpossible) {
+        lower_bound_bytes_ = peak_bytes_;
+      }
+    }
+    budget.Spend(share.spent_units);
+    budget.was_stopped = budget.was_stopped || share.was_stopped;
+  }
+}
+
+void OrderSegment::Improve(int64_t goal_bytes, int round, uint64_t seed, WorkBudget& budget) {
+  const int width = std::min(kLargestWidth, kFirstWidth << (2 * std::min(round, 10)));
+  Beams(goal_bytes, width, round < 5 ? 0 : seed + static_cast<uint64_t>(round), budget);
+  if (!IsDone(goal_bytes)) {
+    Decide(goal_bytes, kFirstDecisionUnits << (3 * std::min(round, 10)), budget);
+  }
+}
+
+}  // namespace berth
