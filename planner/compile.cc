@@ -83,6 +83,24 @@ absl::Status PlanMemory(const CompileOptions& options, Stages& stages) {
   return absl::OkStatus();
 }
 
+// Constants, pool, inputs and outputs stand in the machine's DRAM together.
+absl::Status CheckDramCapacity(const TileProgram& program, const NpuConfig& config) {
+  static constexpr std::string_view kWhat[] = {"constants", "pool", "inputs", "outputs"};
+  int64_t total_bytes = 0, bytes[4] = {};
+  for (const DramRegion& region : program.regions) {
+    bytes[static_cast<size_t>(region.kind)] += region.size_bytes;
+    total_bytes += region.size_bytes;
+  }
+  if (total_bytes <= config.dram.size_bytes) return absl::OkStatus();
+  std::string parts;
+  for (size_t i = 0; i < 4; ++i) {
+    parts += fmt::format("{}{} {}", i == 0 ? "" : ", ", kWhat[i], bytes[i]);
+  }
+  return ResourceExhausted("target '{}' has {} bytes of DRAM, {} are needed ({}), {} too many",
+                           config.name, config.dram.size_bytes, total_bytes, parts,
+                           total_bytes - config.dram.size_bytes);
+}
+
 absl::Status MakeProgram(const CompileOptions& options, Stages& stages) {
   ScheduleOptions schedule_options;
   schedule_options.double_buffer = options.double_buffer;
@@ -93,6 +111,7 @@ absl::Status MakeProgram(const CompileOptions& options, Stages& stages) {
   stages.emitted = EmitProgram(stages.graph, stages.dram.storage, stages.schedule.lowered,
                                stages.schedule.scratchpad, options.config);
   Dump(options, "program", [&] { return DumpProgram(stages.emitted.program.view()); });
+  BERTH_RETURN_IF_ERROR(CheckDramCapacity(stages.emitted.program, options.config));
   const absl::Status proof = VerifyProgram(stages.emitted.program.view(), options.config);
   if (!proof.ok()) return Internal("the plan does not verify: {}", ToStd(proof.message()));
   return absl::OkStatus();

@@ -19,12 +19,19 @@ double Ratio(int64_t value, int64_t bound) {
   return bound > 0 ? static_cast<double>(value) / static_cast<double>(bound) : 0.0;
 }
 
+// The pool is packed; on-chip memories are filled so that bytes rest as long as possible before
+// they are reused, where all that counts is that it fits.
 std::string MemoryLine(const MemoryPlan& plan) {
-  std::string line = fmt::format(
-      "  {:<12} {:>12} bytes  lower bound {:>12}  ({:.3f} x, {})", plan.memory, plan.height_bytes,
-      plan.lower_bound_bytes,
-      plan.lower_bound_bytes == 0 ? 1.0 : Ratio(plan.height_bytes, plan.lower_bound_bytes),
-      PlanStatusName(plan.status));
+  std::string line = fmt::format("  {:<12} {:>12} bytes  lower bound {:>12}  ", plan.memory,
+                                 plan.height_bytes, plan.lower_bound_bytes);
+  if (plan.memory == "pool" || plan.status != PlanStatus::kFeasible) {
+    line += fmt::format(
+        "({:.3f} x, {})",
+        plan.lower_bound_bytes == 0 ? 1.0 : Ratio(plan.height_bytes, plan.lower_bound_bytes),
+        PlanStatusName(plan.status));
+  } else {
+    line += "(fits, spread to delay reuse)";
+  }
   if (plan.capacity_bytes > 0) line += fmt::format(" of {}", plan.capacity_bytes);
   return line + fmt::format(", {} buffers\n", plan.buffer_count);
 }

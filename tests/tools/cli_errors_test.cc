@@ -142,7 +142,12 @@ TEST_F(CliErrorTest, AModelThatDoesNotFit) {
   if (result.exit_code == 0) GTEST_SKIP() << "fits 1024 bytes";
   ExpectFailure({"compile", model, "-o", Path("x.berth"), "--target", tiny},
                 {"1024 bytes", "would do"});
-  ExpectFailure({"compile", model, "-o", Path("x.berth"), "--pool-budget", "64"}, {"pool", "64"});
+  ExpectFailure({"compile", model, "-o", Path("x.berth"), "--pool-budget", "64"},
+                {"pool budget of 64 bytes", "live at once", "in any"});
+  const std::string dram = folder_.Write(
+      "dram.json", R"({"extends": "edge", "name": "narrow", "dram": {"size_bytes": 4096}})");
+  ExpectFailure({"compile", model, "-o", Path("x.berth"), "--target", dram},
+                {"'narrow' has 4096 bytes of DRAM", "too many"});
   EXPECT_FALSE(std::filesystem::exists(Path("x.berth")));
 }
 
