@@ -22,6 +22,10 @@ std::string_view PoolStatusName(PoolStatus status) {
   return "unknown";
 }
 
+std::string_view PoolBoundProofName(PoolBoundProof proof) {
+  return proof == PoolBoundProof::kLoad ? "load at step" : "search";
+}
+
 double FragmentationRatio(const PoolPlan& plan) {
   if (plan.live_peak_bytes == 0) return 1.0;
   return static_cast<double>(plan.height_bytes) / static_cast<double>(plan.live_peak_bytes);

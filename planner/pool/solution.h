@@ -2,7 +2,8 @@
 //
 // Invariants: offset_bytes has one entry per item, in the order of the problem; it is always a
 // plan without overlaps, also where the capacity is missed (then it shows what would be needed).
-// lower_bound_bytes <= the height of every plan, and lower_bound_step witnesses it.
+// lower_bound_bytes <= the height of every plan. By load, lower_bound_step witnesses it; proved by
+// search, lower_bound_step is where the load is highest.
 #pragma once
 
 #include <cstdint>
@@ -22,6 +23,12 @@ enum class PoolStatus : uint8_t {
   kTimeout,     // the budget ended before a plan within the capacity was found or ruled out
 };
 std::string_view PoolStatusName(PoolStatus status);  // "optimal", ...
+
+enum class PoolBoundProof : uint8_t {
+  kLoad,    // by what is live at lower_bound_step
+  kSearch,  // by a search that ruled out every lower plan
+};
+std::string_view PoolBoundProofName(PoolBoundProof proof);  // "load at step", "search"
 
 // Why the capacity is missed: the items live at one step and what they take together.
 struct PoolConflict {
@@ -44,7 +51,8 @@ struct PoolPlan {
   std::vector<int64_t> offset_bytes;     // by position in PoolProblem::items
   int64_t height_bytes = 0;              // highest end of an item
   int64_t lower_bound_bytes = 0;         // no plan is lower
-  int64_t lower_bound_step = 0;          // where the bound is reached
+  int64_t lower_bound_step = 0;          // where the bound by load is reached
+  PoolBoundProof lower_bound_proof = PoolBoundProof::kLoad;
   int64_t live_peak_bytes = 0;           // most bytes live at one step, alignment left aside
   std::optional<PoolConflict> conflict;  // for kInfeasible and kTimeout
   PoolReuse reuse;                       // measured for kFitThenReuse

@@ -111,7 +111,11 @@ int64_t JustifiedBound(const PoolProblem& problem, const PoolPlan& plan, int64_t
 
 absl::Status VerifyCertificate(const PoolProblem& problem, const PoolPlan& plan) {
   const int64_t justified_bytes = JustifiedBound(problem, plan, plan.lower_bound_step);
-  if (plan.lower_bound_bytes > justified_bytes) {
+  const bool by_search = plan.lower_bound_proof == PoolBoundProof::kSearch;
+  if (by_search && plan.lower_bound_bytes <= justified_bytes) {
+    return Internal("the lower bound {} is by load, not by search", plan.lower_bound_bytes);
+  }
+  if (!by_search && plan.lower_bound_bytes > justified_bytes) {
     return Internal("the lower bound is {} but only {} bytes are live at its step {}",
                     plan.lower_bound_bytes, justified_bytes, plan.lower_bound_step);
   }
