@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "planner/order/beam.h"
+#include "planner/order/windows.h"
 
 namespace berth {
 namespace {
@@ -21,9 +22,11 @@ std::vector<int> Identity(int count) {
 
 }  // namespace
 
-int64_t SingleStepBound(const OrderProblem& problem) {
+int64_t SimpleBound(const OrderProblem& problem) {
   const OrderInstance instance(problem);
-  int64_t bound_bytes = OrderState(instance).live_bytes;
+  const OrderInstance backward(Reversed(problem));
+  int64_t bound_bytes =
+      std::max(OrderState(instance).live_bytes, OrderState(backward).live_bytes);
   for (int node = 0; node < problem.node_count(); ++node) {
     int64_t used_bytes = instance.base_bytes + instance.workspace_bytes[static_cast<size_t>(node)];
     for (const int buffer : instance.node_buffers[node]) {
@@ -45,7 +48,8 @@ OrderSegment::OrderSegment(OrderProblem problem, size_t max_sets)
     : problem_(std::move(problem)),
       order_(Identity(problem_.node_count())),
       peak_bytes_(PeakOfOrder(problem_, order_)),
-      lower_bound_bytes_(SingleStepBound(problem_)),
+      lower_bound_bytes_(SimpleBound(problem_)),
+      max_sets_(max_sets),
       forward_(problem_, max_sets),
       backward_(Reversed(problem_), max_sets) {}
 
@@ -102,12 +106,46 @@ void OrderSegment::Decide(int64_t goal_bytes, int64_t units, WorkBudget& budget)
   }
 }
 
-void OrderSegment::Improve(int64_t goal_bytes, int round, uint64_t seed, WorkBudget& budget) {
-  const int width = std::min(kLargestWidth, kFirstWidth << (2 * std::min(round, 10)));
-  Beams(goal_bytes, width, round < 5 ? 0 : seed + static_cast<uint64_t>(round), budget);
-  if (!IsDone(goal_bytes)) {
-    Decide(goal_bytes, kFirstDecisionUnits << (3 * std::min(round, 10)), budget);
+// Decides limits between bound and peak, halfway at first: those that are refused soon are bounds.
+void OrderSegment::RaiseBound(int64_t goal_bytes, int64_t units, WorkBudget& budget) {
+  for (int64_t divisor = 2; divisor <= 16 && !IsDone(goal_bytes) && !budget.IsExhausted();) {
+    const int64_t limit_bytes =
+        lower_bound_bytes_ + (peak_bytes_ - lower_bound_bytes_) / divisor - 1;
+    if (limit_bytes < lower_bound_bytes_) return;
+    OrderVerdict verdict = OrderVerdict::kUnknown;
+    for (Direction* direction : {&backward_, &forward_}) {
+      OrderDecision decision(direction->instance, max_sets_);
+      WorkBudget share{std::min(units, budget.LeftUnits()), budget.should_stop, 0, false};
+      std::vector<int> order;
+      verdict = decision.Within(limit_bytes, share, &order);
+      budget.Spend(share.spent_units);
+      budget.was_stopped = budget.was_stopped || share.was_stopped;
+      if (verdict == OrderVerdict::kFound) {
+        Offer("exact", std::move(order), direction == &backward_);
+      }
+      if (verdict != OrderVerdict::kUnknown) break;
+    }
+    if (verdict == OrderVerdict::kImpossible) lower_bound_bytes_ = limit_bytes + 1;
+    if (verdict == OrderVerdict::kUnknown) divisor *= 2;
   }
+}
+
+void OrderSegment::Windows(int64_t goal_bytes, int64_t units, WorkBudget& budget) {
+  std::vector<int> order = order_;
+  const int64_t floor_bytes = std::max(goal_bytes, lower_bound_bytes_);
+  if (ImproveWindows(problem_, order, floor_bytes, units, budget)) {
+    Offer("windows", std::move(order), false);
+  }
+}
+
+void OrderSegment::Improve(int64_t goal_bytes, int round, uint64_t seed, WorkBudget& budget) {
+  const int power = std::min(round, 5);
+  const int width = std::min(kLargestWidth, kFirstWidth << (2 * power));
+  const int64_t units = kFirstDecisionUnits << (3 * power);
+  Beams(goal_bytes, width, round < 5 ? 0 : seed + static_cast<uint64_t>(round), budget);
+  if (!IsDone(goal_bytes)) Windows(goal_bytes, units / 16, budget);
+  if (!IsDone(goal_bytes)) Decide(goal_bytes, units, budget);
+  if (!IsDone(goal_bytes)) RaiseBound(goal_bytes, units / 4, budget);
 }
 
 }  // namespace berth

@@ -42,17 +42,21 @@ class OrderSegment {
   bool Offer(const char* method, std::vector<int> order, bool is_reversed);
   void Beams(int64_t goal_bytes, int width, uint64_t seed, WorkBudget& budget);
   bool OneBeam(int64_t limit_bytes, int width, uint64_t seed, WorkBudget& budget);
+  void Windows(int64_t goal_bytes, int64_t units, WorkBudget& budget);
   void Decide(int64_t goal_bytes, int64_t units, WorkBudget& budget);
+  void RaiseBound(int64_t goal_bytes, int64_t units, WorkBudget& budget);
 
   OrderProblem problem_;
   std::vector<int> order_;
   int64_t peak_bytes_;
   int64_t lower_bound_bytes_;
   const char* method_ = nullptr;
+  size_t max_sets_;
   Direction forward_, backward_;
 };
 
-// Largest need of any one step, whatever the order: all that a node uses is live while it runs.
-int64_t SingleStepBound(const OrderProblem& problem);
+// What no order is below: all that a node uses is live while it runs; what is live before the first
+// node and after the last is live then.
+int64_t SimpleBound(const OrderProblem& problem);
 
 }  // namespace berth
