@@ -112,7 +112,7 @@ absl::StatusOr<PoolPlan> PlacePool(StoragePlan& storage, int64_t budget_bytes) {
   }
   BERTH_ASSIGN_OR_RETURN(PoolPlan plan, PlanPool(problem, PoolOptions{}));
   if (plan.conflict) {
-    return ResourceExhausted("pool: {}", DescribeConflict(problem, plan));
+    return ResourceExhausted("{}", DescribeConflict(problem, plan));
   }
   for (size_t k = 0; k < problem.items.size(); ++k) {
     storage.buffers[static_cast<size_t>(problem.items[k].id)].offset_bytes = plan.offset_bytes[k];
