@@ -9,10 +9,21 @@
 namespace berth {
 namespace {
 
-constexpr int64_t kFirstDecisionUnits = 30'000;
+// A round has four times the work of the one before, and beams of twice the width.
+constexpr int64_t kFirstUnits = 30'000;
 constexpr int kFirstWidth = 4;
-constexpr int kLargestWidth = 4096;
+constexpr int kLargestPower = 10;
+constexpr int kFirstNoisyRound = 6;
 constexpr double kNoise = 0.1;
+
+// Runs with at most `units` of the budget.
+template <typename Search>
+void RunWithin(int64_t units, WorkBudget& budget, Search&& search) {
+  WorkBudget share{std::min(units, budget.LeftUnits()), budget.should_stop, 0, false};
+  search(share);
+  budget.Spend(share.spent_units);
+  budget.was_stopped = budget.was_stopped || share.was_stopped;
+}
 
 std::vector<int> Identity(int count) {
   std::vector<int> order(static_cast<size_t>(count));
@@ -64,7 +75,7 @@ bool OrderSegment::Offer(const char* method, std::vector<int> order, bool is_rev
 }
 
 bool OrderSegment::OneBeam(int64_t limit_bytes, int width, uint64_t seed, WorkBudget& budget) {
-  for (const bool is_reversed : {false, true}) {
+  for (const bool is_reversed : {true, false}) {
     OrderBeamOptions options;
     options.width = width;
     options.limit_bytes = limit_bytes;
@@ -89,20 +100,19 @@ void OrderSegment::Beams(int64_t goal_bytes, int width, uint64_t seed, WorkBudge
 }
 
 void OrderSegment::Decide(int64_t goal_bytes, int64_t units, WorkBudget& budget) {
-  for (Direction* direction : {&forward_, &backward_}) {
-    WorkBudget share{std::min(units, budget.LeftUnits()), budget.should_stop, 0, false};
-    OrderVerdict verdict = OrderVerdict::kFound;
-    while (verdict == OrderVerdict::kFound && !IsDone(goal_bytes)) {
-      std::vector<int> order;
-      verdict = direction->decision.Within(peak_bytes_ - 1, share, &order);
-      if (verdict == OrderVerdict::kFound) {
-        Offer("exact", std::move(order), direction == &backward_);
-      } else if (verdict == OrderVerdict::kImpossible) {
-        lower_bound_bytes_ = peak_bytes_;
+  for (Direction* direction : {&backward_, &forward_}) {
+    RunWithin(units, budget, [&](WorkBudget& share) {
+      OrderVerdict verdict = OrderVerdict::kFound;
+      while (verdict == OrderVerdict::kFound && !IsDone(goal_bytes)) {
+        std::vector<int> order;
+        verdict = direction->decision.Within(peak_bytes_ - 1, share, &order);
+        if (verdict == OrderVerdict::kFound) {
+          Offer("exact", std::move(order), direction == &backward_);
+        } else if (verdict == OrderVerdict::kImpossible) {
+          lower_bound_bytes_ = peak_bytes_;
+        }
       }
-    }
-    budget.Spend(share.spent_units);
-    budget.was_stopped = budget.was_stopped || share.was_stopped;
+    });
   }
 }
 
@@ -115,11 +125,10 @@ void OrderSegment::RaiseBound(int64_t goal_bytes, int64_t units, WorkBudget& bud
     OrderVerdict verdict = OrderVerdict::kUnknown;
     for (Direction* direction : {&backward_, &forward_}) {
       OrderDecision decision(direction->instance, max_sets_);
-      WorkBudget share{std::min(units, budget.LeftUnits()), budget.should_stop, 0, false};
       std::vector<int> order;
-      verdict = decision.Within(limit_bytes, share, &order);
-      budget.Spend(share.spent_units);
-      budget.was_stopped = budget.was_stopped || share.was_stopped;
+      RunWithin(units, budget, [&](WorkBudget& share) {
+        verdict = decision.Within(limit_bytes, share, &order);
+      });
       if (verdict == OrderVerdict::kFound) {
         Offer("exact", std::move(order), direction == &backward_);
       }
@@ -139,13 +148,19 @@ void OrderSegment::Windows(int64_t goal_bytes, int64_t units, WorkBudget& budget
 }
 
 void OrderSegment::Improve(int64_t goal_bytes, int round, uint64_t seed, WorkBudget& budget) {
-  const int power = std::min(round, 5);
-  const int width = std::min(kLargestWidth, kFirstWidth << (2 * power));
-  const int64_t units = kFirstDecisionUnits << (3 * power);
-  Beams(goal_bytes, width, round < 5 ? 0 : seed + static_cast<uint64_t>(round), budget);
-  if (!IsDone(goal_bytes)) Windows(goal_bytes, units / 16, budget);
+  const int power = std::min(round, kLargestPower);
+  const int64_t units = kFirstUnits << (2 * power);
+  const uint64_t noise_seed = round < kFirstNoisyRound ? 0 : seed + static_cast<uint64_t>(round);
+  RunWithin(units, budget, [&](WorkBudget& share) {
+    Beams(goal_bytes, kFirstWidth << power, noise_seed, share);
+  });
+  if (IsDone(goal_bytes)) return;
+  RunWithin(units / 2, budget,
+            [&](WorkBudget& share) { Windows(goal_bytes, units / 64, share); });
   if (!IsDone(goal_bytes)) Decide(goal_bytes, units, budget);
-  if (!IsDone(goal_bytes)) RaiseBound(goal_bytes, units / 4, budget);
+  if (IsDone(goal_bytes)) return;
+  RunWithin(units / 4, budget,
+            [&](WorkBudget& share) { RaiseBound(goal_bytes, units / 16, share); });
 }
 
 }  // namespace berth
