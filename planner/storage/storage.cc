@@ -11,27 +11,34 @@ namespace berth {
 namespace {
 
 // Assignments that are tried to undo in-place decisions which keep larger buffers alive.
-constexpr int kUndoTries = 16;
+constexpr size_t kUndoTries = 16;
 
 }  // namespace
 
-// Taking over bytes in a larger buffer keeps all of that alive: undone where it makes the peak.
+// Taking over bytes in a larger buffer keeps all of that alive: undone where it makes the peak, one
+// by one and all together.
 StoragePlan AssignStorage(const Graph& graph, const StorageOptions& options) {
   std::set<int> kept_apart;
   StorageAssigner first(graph, options, kept_apart);
   StoragePlan best = first.Run();
   int64_t peak_bytes = PeakLiveBytes(best);
-  int tries = 0;
-  for (const int step : first.enlarging_steps()) {
-    if (++tries > kUndoTries) break;
-    kept_apart.insert(step);
-    StoragePlan plan = StorageAssigner(graph, options, kept_apart).Run();
-    if (const int64_t bytes = PeakLiveBytes(plan); bytes < peak_bytes) {
-      best = std::move(plan);
-      peak_bytes = bytes;
-    } else {
-      kept_apart.erase(step);
-    }
+  const auto offer = [&](StoragePlan plan) {
+    const int64_t bytes = PeakLiveBytes(plan);
+    if (bytes >= peak_bytes) return false;
+    best = std::move(plan);
+    peak_bytes = bytes;
+    return true;
+  };
+  std::vector<int> enlarging = first.enlarging_steps();
+  for (size_t i = 0; i < enlarging.size() && i < kUndoTries; ++i) {
+    kept_apart.insert(enlarging[i]);
+    if (!offer(StorageAssigner(graph, options, kept_apart).Run())) kept_apart.erase(enlarging[i]);
+  }
+  for (std::set<int> all; !enlarging.empty();) {  // without these, others may enlarge
+    all.insert(enlarging.begin(), enlarging.end());
+    StorageAssigner strict(graph, options, all);
+    offer(strict.Run());
+    enlarging = strict.enlarging_steps();
   }
   return best;
 }

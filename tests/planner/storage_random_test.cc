@@ -4,12 +4,9 @@
 // would show as another hash.
 #include <gtest/gtest.h>
 
-#include <random>
-
-#include "kernels/op_def.h"
-#include "planner/order/order.h"
 #include "planner/storage/storage.h"
 #include "planner/storage/views.h"
+#include "tests/planner/graph_testing.h"
 
 namespace berth {
 namespace {
@@ -39,84 +36,53 @@ void ForEachElement(const Shape& shape, const Extents& stride_bytes, Visit&& vis
 
 class RandomGraph {
  public:
-  explicit RandomGraph(uint32_t seed) : random_(seed) {
-    for (int i = 0; i < 2; ++i) {
-      const ValueId input = graph_.AddValue(fmt::format("x{}", i), TypeOf(Pick({4, 8})));
-      graph_.at(input).shape_known = true;
-      graph_.inputs.push_back(input);
-      values_.push_back(input);
+  explicit RandomGraph(uint32_t seed) : made_(seed) {
+    for (const int64_t channels : {4, 8}) {
+      values_.push_back(made_.Input(Shape{1, 2, 3, channels}, DType::kInt64));
     }
-    const int count = Between(6, 24);
-    for (int i = 0; i < count; ++i) AddNode();
-    for (int i = Between(1, 2); i > 0; --i) graph_.outputs.push_back(AnyValue());
-    graph_.outputs.push_back(values_.back());
-    SeparateOutputs(graph_);
-    SeparateConcatOperands(graph_);
+    for (int64_t i = made_.RandomInt(6, 24); i > 0; --i) AddNode();
+    for (int64_t i = made_.RandomInt(1, 2); i > 0; --i) made_.Output(AnyValue());
+    made_.Output(values_.back());
+    SeparateOutputs(graph());
+    SeparateConcatOperands(graph());
   }
 
-  Graph& graph() { return graph_; }
+  Graph& graph() { return made_.graph; }
 
  private:
-  static TensorType TypeOf(int64_t channels) { return {DType::kInt64, Shape{1, 2, 3, channels}}; }
-  int Between(int low, int high) { return std::uniform_int_distribution<int>(low, high)(random_); }
-  int64_t Pick(std::vector<int64_t> choices) {
-    return choices[static_cast<size_t>(Between(0, static_cast<int>(choices.size()) - 1))];
-  }
   ValueId AnyValue() {
-    const int last = static_cast<int>(values_.size()) - 1;
-    return values_[static_cast<size_t>(Between(std::max(0, last - 5), last))];
+    const int64_t last = static_cast<int64_t>(values_.size()) - 1;
+    return values_[static_cast<size_t>(made_.RandomInt(std::max<int64_t>(0, last - 5), last))];
   }
-  int64_t Channels(ValueId value) { return graph_.at(value).type.shape[3]; }
-
-  ValueId Constant(std::vector<int64_t> values) {
-    const Shape shape{static_cast<int64_t>(values.size())};
-    return graph_.AddConstant("c", Tensor::FromValues<int64_t>(DType::kInt64, shape, values));
-  }
-
-  void Node4(OpKind kind, std::vector<ValueId> inputs, TensorType type,
-             Attributes attributes = {}) {
-    Node node;
-    node.kind = kind;
-    node.name = fmt::format("n{}", graph_.nodes.size());
-    node.opset = 13;
-    node.attributes = std::move(attributes);
-    node.inputs = std::move(inputs);
-    node.outputs = {graph_.AddValue(node.name, std::move(type))};
-    graph_.at(node.outputs[0]).shape_known = true;
-    values_.push_back(node.outputs[0]);
-    graph_.nodes.push_back(std::move(node));
-  }
+  int64_t Channels(ValueId value) { return graph().at(value).type.shape[3]; }
 
   void AddNode() {
     const ValueId a = AnyValue(), b = AnyValue();
     const int64_t channels = Channels(a);
-    switch (Between(0, 5)) {
-      case 0:
-      case 1:
-        return Node4(OpKind::kNeg, {a}, TypeOf(channels));
+    switch (made_.RandomInt(0, 5)) {
       case 2:
-        return Channels(b) == channels ? Node4(OpKind::kMul, {a, b}, TypeOf(channels))
-                                       : Node4(OpKind::kAbs, {a}, TypeOf(channels));
-      case 3: {
-        Attributes axis;
-        axis.Set("axis", int64_t{3});
-        return channels + Channels(b) <= 32
-                   ? Node4(OpKind::kConcat, {a, b}, TypeOf(channels + Channels(b)), axis)
-                   : Node4(OpKind::kNeg, {a}, TypeOf(channels));
-      }
+        if (Channels(b) == channels) return Apply(OpKind::kMul, {a, b});
+        break;
+      case 3:
+        if (channels + Channels(b) > 32) break;
+        return Apply(OpKind::kConcat, {a, b}, {{"axis", int64_t{3}}});
       case 4: {
-        const int64_t begin = Between(0, static_cast<int>(channels) - 1);
-        const int64_t end = Between(static_cast<int>(begin) + 1, static_cast<int>(channels));
-        return Node4(OpKind::kSlice, {a, Constant({begin}), Constant({end}), Constant({3})},
-                     TypeOf(end - begin));
+        const int64_t begin = made_.RandomInt(0, channels - 1);
+        const int64_t end = made_.RandomInt(begin + 1, channels);
+        return Apply(OpKind::kSlice, {a, made_.Ints({begin}), made_.Ints({end}), made_.Ints({3})});
       }
-      default:
-        return Node4(OpKind::kReshape, {a, Constant({1, 2, 3, channels})}, TypeOf(channels));
+      case 5:
+        return Apply(OpKind::kReshape, {a, made_.Ints({1, 2, 3, channels})});
     }
+    Apply(OpKind::kNeg, {a});
   }
 
-  std::mt19937 random_;
-  Graph graph_;
+  void Apply(OpKind kind, std::vector<ValueId> inputs,
+             std::vector<std::pair<std::string, AttributeValue>> attributes = {}) {
+    values_.push_back(made_.Apply(kind, std::move(inputs), std::move(attributes)));
+  }
+
+  TestGraph made_;
   std::vector<ValueId> values_;
 };
 
