@@ -10,12 +10,17 @@ void SortUnique(std::vector<int>& list) {
   list.erase(std::unique(list.begin(), list.end()), list.end());
 }
 
+StorageOptions WithoutInPlace(StorageOptions options) {
+  options.in_place = false;
+  return options;
+}
+
 class Converter {
  public:
   Converter(const Graph& graph, const StorageOptions& options)
-      : graph_(graph), storage_(AssignStorage(graph, {options.views, false})) {}
+      : graph_(graph), storage_(AssignStorage(graph, WithoutInPlace(options))) {}
 
-  OrderProblem Run(bool in_place) {
+  GraphOrderProblem Run(bool in_place) {
     const GraphUses uses = ComputeUses(graph_);
     problem_.predecessors.resize(graph_.nodes.size());
     problem_.buffers.resize(storage_.buffers.size());
@@ -34,7 +39,7 @@ class Converter {
       AddUser(static_cast<int>(n));
       if (in_place) AddReuses(static_cast<int>(n));
     }
-    return std::move(problem_);
+    return {std::move(problem_), std::move(maybe_free_)};
   }
 
  private:
@@ -68,6 +73,7 @@ class Converter {
     const std::vector<ValueId> reads = ReadValues(node);
     for (const ValueId candidate : InPlaceCandidates(graph_, node)) {
       const int closed = BufferOf(candidate);
+      if (MayBePartOfLarger(closed, opened)) maybe_free_.push_back(opened);
       const bool is_shared = std::any_of(reads.begin(), reads.end(), [&](ValueId read) {
         return read != candidate && BufferOf(read) == closed;
       });
@@ -76,15 +82,32 @@ class Converter {
     }
   }
 
+  // Nodes come in order: what `closed` may itself stand in is known.
+  bool MayBePartOfLarger(int closed, int opened) const {
+    if (!IsPool(closed)) return false;
+    return storage_.buffers[static_cast<size_t>(closed)].size_bytes >
+               storage_.buffers[static_cast<size_t>(opened)].size_bytes ||
+           std::find(maybe_free_.begin(), maybe_free_.end(), closed) != maybe_free_.end();
+  }
+
   const Graph& graph_;
   const StoragePlan storage_;
   OrderProblem problem_;
+  std::vector<int> maybe_free_;
 };
 
 }  // namespace
 
-OrderProblem ToOrderProblem(const Graph& graph, const StorageOptions& options) {
+GraphOrderProblem ToOrderProblem(const Graph& graph, const StorageOptions& options) {
   return Converter(graph, options).Run(options.in_place);
+}
+
+OrderProblem BoundProblem(const GraphOrderProblem& graph_problem) {
+  OrderProblem problem = graph_problem.problem;
+  for (const int buffer : graph_problem.maybe_free) {
+    problem.buffers[static_cast<size_t>(buffer)].size_bytes = 0;
+  }
+  return problem;
 }
 
 }  // namespace berth

@@ -2,10 +2,13 @@
 // that AssignStorage makes (views share one), in place as reuses, fused ops as the nodes that they
 // are. Constants, inputs and outputs of the model stand in regions of their own and cost nothing.
 //
-// What AssignStorage makes of an order is never below the peak counted here: it takes over bytes in
-// place only where a reuse stands here (a buffer that is taken over by a smaller value stays
-// whole). So a bound of this problem is a bound for the graph.
+// An output that takes over a part of a larger buffer costs nothing while that lives on; the problem
+// counts it as a buffer of its own. Where there is such a chance, a second problem counts it as
+// nothing at all: what AssignStorage makes of an order is never below the peak of the second, so
+// its bound is a bound for the graph.
 #pragma once
+
+#include <vector>
 
 #include "kernels/graph.h"
 #include "planner/order/problem.h"
@@ -13,6 +16,13 @@
 
 namespace berth {
 
-OrderProblem ToOrderProblem(const Graph& graph, const StorageOptions& options);
+struct GraphOrderProblem {
+  OrderProblem problem;
+  std::vector<int> maybe_free;  // buffers that may cost nothing; none: the problem bounds the graph
+};
+GraphOrderProblem ToOrderProblem(const Graph& graph, const StorageOptions& options);
+
+// The problem with the buffers of `maybe_free` at no bytes.
+OrderProblem BoundProblem(const GraphOrderProblem& graph_problem);
 
 }  // namespace berth
