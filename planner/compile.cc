@@ -138,6 +138,8 @@ BundleContents ToContents(const CompileOptions& options, Stages stages) {
   contents.inputs = Describe(stages.graph, stages.graph.inputs);
   contents.outputs = Describe(stages.graph, stages.graph.outputs);
   contents.memories = DescribeMemories(options, stages);
+  const OrderResult& order = stages.dram.order;
+  contents.order = {order.model_peak_bytes, order.peak_bytes, order.lower_bound_bytes};
   contents.values = DescribeValues(stages.graph, stages.dram.storage, stages.emitted.pool_slots);
   contents.program = std::move(stages.emitted.program);
   contents.conflicts = std::move(stages.emitted.conflicts);

@@ -36,6 +36,12 @@ std::string MemoryLine(const MemoryPlan& plan) {
   return line + fmt::format(", {} buffers\n", plan.buffer_count);
 }
 
+std::string OrderLine(const OrderSummary& order) {
+  return fmt::format("  order: peak {} of {} in the model's order, bound {}, {}\n", order.peak_bytes,
+                     order.model_peak_bytes, order.lower_bound_bytes,
+                     order.peak_bytes == order.lower_bound_bytes ? "EXACT" : "heuristic");
+}
+
 std::string EngineLine(const EngineReport& engine, int64_t makespan_cycles) {
   const auto percent = [&](int64_t cycles) { return 100.0 * Ratio(cycles, makespan_cycles); };
   std::string line =
@@ -95,6 +101,12 @@ void AddPlanJson(const BundleContents& info, nlohmann::ordered_json& json) {
     json["pool_lower_bound_bytes"] = pool->lower_bound_bytes;
     json["pool_status"] = PlanStatusName(pool->status);
   }
+  if (info.order) {
+    json["order_peak_bytes"] = info.order->peak_bytes;
+    json["order_model_peak_bytes"] = info.order->model_peak_bytes;
+    json["order_lower_bound_bytes"] = info.order->lower_bound_bytes;
+    json["order_exact"] = info.order->peak_bytes == info.order->lower_bound_bytes;
+  }
   for (const std::string_view name : {"scratchpad", "accumulator"}) {
     const MemoryPlan* plan = FindMemory(info, name);
     if (plan == nullptr) continue;
@@ -115,6 +127,7 @@ std::string PlanText(const BundleContents& info) {
       fmt::format("Plan of '{}' for '{}': {} ops, compiled in {:.0f} ms\n", info.model_name,
                   info.config.name, info.ops.size(), info.compile_ms);
   for (const MemoryPlan& plan : info.memories) text += MemoryLine(plan);
+  if (info.order) text += OrderLine(*info.order);
   return text;
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -64,6 +65,14 @@ struct MemoryPlan {
   PlanStatus status = PlanStatus::kFeasible;
 };
 
+// How good the order of ops is: the most bytes live at once in it, in the model's own order, and in
+// no order fewer.
+struct OrderSummary {
+  int64_t model_peak_bytes = 0;
+  int64_t peak_bytes = 0;
+  int64_t lower_bound_bytes = 0;
+};
+
 struct BundleContents {
   std::string model_name;
   NpuConfig config;
@@ -80,6 +89,7 @@ struct BundleContents {
   int64_t cycles_lower_bound = 0;
   int64_t dram_bytes_lower_bound = 0;
   double compile_ms = 0;
+  std::optional<OrderSummary> order;  // of a plan that was just made; not written to the file
 };
 
 }  // namespace berth
