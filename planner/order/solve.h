@@ -12,7 +12,7 @@ namespace berth {
 
 struct OrderSearchOptions {
   // One unit is one step measured (30 to 60 ns): the default is about 10 s at the most.
-  int64_t work_limit_units = 200'000'000;
+  int64_t work_limit_units = 150'000'000;
   uint64_t seed = 1;
   // Sets that the exact search remembers: 24 bytes each for 100 nodes, 140 for 1000.
   size_t max_sets = 6'000'000;

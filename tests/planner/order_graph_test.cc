@@ -24,7 +24,7 @@ Graph RandomGraph(uint64_t seed) {
           test.RandomInt(0, static_cast<int64_t>(values.size()) - 1))];
     };
     const ValueId a = pick(), b = pick();
-    const Shape& shape = test.graph.at(a).type.shape;
+    const Shape shape = test.graph.at(a).type.shape;
     const int64_t choice = test.RandomInt(0, 7);
     if (choice == 0 && shape.ElementCount() < 500) {
       values.push_back(test.Apply(OpKind::kConcat, {a, a == b ? values[0] : a},
