@@ -73,17 +73,17 @@ Comparison Solve(const Flags& flags, const OrderProblem& problem) {
 
 void PrintAsJson(const Flags& flags, const NamedGraph& named, const Comparison& result) {
   const OrderSolution& solution = result.solution;
-  nlohmann::ordered_json json = {{"file", flags.file},
-                                 {"nodes", named.ids.size()},
-                                 {"edges", named.graph.edges.size()},
-                                 {"peak_bytes", solution.peak_bytes},
-                                 {"lower_bound_bytes", solution.lower_bound_bytes},
-                                 {"exact", solution.is_exact},
-                                 {"method", solution.method},
-                                 {"depth_first_peak_bytes", result.depth_first_peak_bytes},
-                                 {"reduction_from_depth_first_percent",
-                                  ReductionPercent(result.depth_first_peak_bytes,
-                                                   solution.peak_bytes)}};
+  nlohmann::ordered_json json = {
+      {"file", flags.file},
+      {"nodes", named.ids.size()},
+      {"edges", named.graph.edges.size()},
+      {"peak_bytes", solution.peak_bytes},
+      {"lower_bound_bytes", solution.lower_bound_bytes},
+      {"exact", solution.is_exact},
+      {"method", solution.method},
+      {"depth_first_peak_bytes", result.depth_first_peak_bytes},
+      {"reduction_from_depth_first_percent",
+       ReductionPercent(result.depth_first_peak_bytes, solution.peak_bytes)}};
   if (result.file_peak_bytes) {
     json["file_peak_bytes"] = *result.file_peak_bytes;
     json["reduction_percent"] = ReductionPercent(*result.file_peak_bytes, solution.peak_bytes);

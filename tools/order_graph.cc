@@ -38,8 +38,7 @@ absl::StatusOr<int64_t> BytesOf(const json& node, size_t at) {
   const auto bytes = node.find("bytes");
   const bool is_whole = bytes != node.end() && bytes->is_number_integer();
   const bool is_too_large = is_whole && bytes->is_number_unsigned() &&
-                            bytes->get<uint64_t>() >
-                                uint64_t{std::numeric_limits<int64_t>::max()};
+                            bytes->get<uint64_t>() > uint64_t{std::numeric_limits<int64_t>::max()};
   if (!is_whole || is_too_large || bytes->get<int64_t>() < 0) {
     return InvalidArgument("nodes[{}]: 'bytes' is to be a whole number of 0 to 2^62: {}", at,
                            Show(node));

@@ -45,8 +45,7 @@ class Converter {
  private:
   int BufferOf(ValueId value) const { return storage_.places[Index(value)].buffer; }
   bool IsPool(int buffer) const {
-    return buffer >= 0 &&
-           storage_.buffers[static_cast<size_t>(buffer)].kind == RegionKind::kPool;
+    return buffer >= 0 && storage_.buffers[static_cast<size_t>(buffer)].kind == RegionKind::kPool;
   }
 
   void AddUser(int n) {

@@ -2,10 +2,10 @@
 // that AssignStorage makes (views share one), in place as reuses, fused ops as the nodes that they
 // are. Constants, inputs and outputs of the model stand in regions of their own and cost nothing.
 //
-// An output that takes over a part of a larger buffer costs nothing while that lives on; the problem
-// counts it as a buffer of its own. Where there is such a chance, a second problem counts it as
-// nothing at all: what AssignStorage makes of an order is never below the peak of the second, so
-// its bound is a bound for the graph.
+// An output that takes over a part of a larger buffer costs nothing while that lives on; the
+// problem counts it as a buffer of its own. Where there is such a chance, a second problem counts
+// it as nothing at all: what AssignStorage makes of an order is never below the peak of the second,
+// so its bound is a bound for the graph.
 #pragma once
 
 #include <vector>

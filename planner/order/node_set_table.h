@@ -33,8 +33,8 @@ class NodeSetTable {
     while (slots_[slot] != 0) {
       const size_t member = slots_[slot] - 1;
       if (high_hashes_[member] == static_cast<uint32_t>(hash >> 32) &&
-          std::equal(set.begin(), set.end(), words_.begin() + static_cast<ptrdiff_t>(
-                                                                  member * word_count_))) {
+          std::equal(set.begin(), set.end(),
+                     words_.begin() + static_cast<ptrdiff_t>(member * word_count_))) {
         break;
       }
       slot = (slot + 1) & (slots_.size() - 1);
@@ -52,8 +52,8 @@ class NodeSetTable {
 
   size_t word_count_;
   size_t size_ = 0;
-  std::vector<uint32_t> slots_;  // member + 1; 0: free
-  std::vector<uint64_t> words_;  // word_count_ for each member
+  std::vector<uint32_t> slots_;                     // member + 1; 0: free
+  std::vector<uint64_t> words_;                     // word_count_ for each member
   std::vector<uint32_t> high_hashes_, low_hashes_;  // upper and lower half
 };
 

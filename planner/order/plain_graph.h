@@ -11,8 +11,8 @@
 namespace berth {
 
 struct PlainGraph {
-  std::vector<int64_t> output_bytes;         // per node
-  std::vector<std::pair<int, int>> edges;    // producer, consumer; repeats are one
+  std::vector<int64_t> output_bytes;       // per node
+  std::vector<std::pair<int, int>> edges;  // producer, consumer; repeats are one
 };
 
 // Refuses what ValidateOrderProblem refuses; cycles pass (FindCycle).

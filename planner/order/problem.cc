@@ -204,8 +204,8 @@ OrderProblem WindowOf(const OrderProblem& problem, const std::vector<int>& order
   for (size_t b = 0; b < problem.buffers.size(); ++b) {
     const OrderBuffer& buffer = problem.buffers[b];
     const Life life = LifeOf(buffer, position);
-    OrderBuffer part{buffer.size_bytes, {}, life.first < begin || buffer.live_before,
-                     life.last >= end};
+    OrderBuffer part{
+        buffer.size_bytes, {}, life.first < begin || buffer.live_before, life.last >= end};
     for (const int user : buffer.users) {
       if (inside(user)) part.users.push_back(position[static_cast<size_t>(user)] - begin);
     }

@@ -36,8 +36,7 @@ std::vector<int> Identity(int count) {
 int64_t SimpleBound(const OrderProblem& problem) {
   const OrderInstance instance(problem);
   const OrderInstance backward(Reversed(problem));
-  int64_t bound_bytes =
-      std::max(OrderState(instance).live_bytes, OrderState(backward).live_bytes);
+  int64_t bound_bytes = std::max(OrderState(instance).live_bytes, OrderState(backward).live_bytes);
   for (int node = 0; node < problem.node_count(); ++node) {
     int64_t used_bytes = instance.base_bytes + instance.workspace_bytes[static_cast<size_t>(node)];
     for (const int buffer : instance.node_buffers[node]) {
@@ -46,9 +45,9 @@ int64_t SimpleBound(const OrderProblem& problem) {
     int64_t saved_bytes = 0;
     const std::span<const int> reuses = instance.node_reuses[node];
     for (size_t i = 0; i < reuses.size(); i += 2) {
-      saved_bytes = std::max(
-          saved_bytes, std::min(instance.buffer_bytes[static_cast<size_t>(reuses[i])],
-                                instance.buffer_bytes[static_cast<size_t>(reuses[i + 1])]));
+      saved_bytes = std::max(saved_bytes,
+                             std::min(instance.buffer_bytes[static_cast<size_t>(reuses[i])],
+                                      instance.buffer_bytes[static_cast<size_t>(reuses[i + 1])]));
     }
     bound_bytes = std::max(bound_bytes, used_bytes - saved_bytes);
   }
@@ -126,9 +125,8 @@ void OrderSegment::RaiseBound(int64_t goal_bytes, int64_t units, WorkBudget& bud
     for (Direction* direction : {&backward_, &forward_}) {
       OrderDecision decision(direction->instance, max_sets_);
       std::vector<int> order;
-      RunWithin(units, budget, [&](WorkBudget& share) {
-        verdict = decision.Within(limit_bytes, share, &order);
-      });
+      RunWithin(units, budget,
+                [&](WorkBudget& share) { verdict = decision.Within(limit_bytes, share, &order); });
       if (verdict == OrderVerdict::kFound) {
         Offer("exact", std::move(order), direction == &backward_);
       }
@@ -151,12 +149,10 @@ void OrderSegment::Improve(int64_t goal_bytes, int round, uint64_t seed, WorkBud
   const int power = std::min(round, kLargestPower);
   const int64_t units = kFirstUnits << (2 * power);
   const uint64_t noise_seed = round < kFirstNoisyRound ? 0 : seed + static_cast<uint64_t>(round);
-  RunWithin(units, budget, [&](WorkBudget& share) {
-    Beams(goal_bytes, kFirstWidth << power, noise_seed, share);
-  });
+  RunWithin(units, budget,
+            [&](WorkBudget& share) { Beams(goal_bytes, kFirstWidth << power, noise_seed, share); });
   if (IsDone(goal_bytes)) return;
-  RunWithin(units / 2, budget,
-            [&](WorkBudget& share) { Windows(goal_bytes, units / 64, share); });
+  RunWithin(units / 2, budget, [&](WorkBudget& share) { Windows(goal_bytes, units / 64, share); });
   if (!IsDone(goal_bytes)) Decide(goal_bytes, units, budget);
   if (IsDone(goal_bytes)) return;
   RunWithin(units / 4, budget,

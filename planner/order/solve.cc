@@ -40,8 +40,8 @@ int64_t LowerBound(const std::vector<Part>& parts) {
 void ImprovePart(const OrderProblem& problem, const std::vector<int>& start, Part& part,
                  int64_t goal_bytes, const OrderSearchOptions& options, WorkBudget& budget) {
   if (part.segment == nullptr) {
-    part.segment = std::make_unique<OrderSegment>(
-        WindowOf(problem, start, part.begin, part.end), options.max_sets);
+    part.segment = std::make_unique<OrderSegment>(WindowOf(problem, start, part.begin, part.end),
+                                                  options.max_sets);
   } else {
     part.segment->Improve(goal_bytes, part.round++, options.seed, budget);
   }
@@ -106,17 +106,16 @@ std::vector<int> ForcedCuts(const OrderProblem& problem, const std::vector<int>&
 OrderSolution SolveOrder(const OrderProblem& problem, const std::vector<int>& given,
                          const OrderSearchOptions& options) {
   const std::vector<int> depth_first = DepthFirstOrder(problem);
-  const bool is_given_better =
-      PeakOfOrder(problem, given) <= PeakOfOrder(problem, depth_first);
+  const bool is_given_better = PeakOfOrder(problem, given) <= PeakOfOrder(problem, depth_first);
   const std::vector<int>& start = is_given_better ? given : depth_first;
   std::vector<Part> parts;
   if (problem.node_count() > 0) parts = SplitIntoParts(problem, start);
   WorkBudget budget{options.work_limit_units, options.should_stop, 0, false};
   while (!parts.empty() && !budget.IsExhausted()) {
     const int64_t bound_bytes = LowerBound(parts);
-    const auto worst = std::max_element(
-        parts.begin(), parts.end(),
-        [](const Part& a, const Part& b) { return a.peak_bytes < b.peak_bytes; });
+    const auto worst =
+        std::max_element(parts.begin(), parts.end(),
+                         [](const Part& a, const Part& b) { return a.peak_bytes < b.peak_bytes; });
     if (worst->peak_bytes <= bound_bytes) break;
     ImprovePart(problem, start, *worst, bound_bytes, options, budget);
   }

@@ -81,8 +81,8 @@ OrderStep MeasureStep(const OrderInstance& instance, const OrderState& state, in
         state.users_done[closed] + 1 != instance.users_total[closed]) {
       continue;
     }
-    saved_bytes = std::max(saved_bytes, std::min(instance.buffer_bytes[opened],
-                                                 instance.buffer_bytes[closed]));
+    saved_bytes = std::max(saved_bytes,
+                           std::min(instance.buffer_bytes[opened], instance.buffer_bytes[closed]));
   }
   return {state.live_bytes + opened_bytes - saved_bytes +
               instance.workspace_bytes[static_cast<size_t>(node)],

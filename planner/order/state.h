@@ -32,26 +32,26 @@ struct OrderInstance {
   int node_count = 0;
   int word_count = 0;  // of a set of nodes
   IndexRows predecessors, successors;
-  IndexRows node_buffers;             // the buffers that a node uses
-  IndexRows node_reuses;              // pairs (opened, closed)
+  IndexRows node_buffers;  // the buffers that a node uses
+  IndexRows node_reuses;   // pairs (opened, closed)
   std::vector<int64_t> buffer_bytes;
   // A buffer that is live before the first node has one user more, which ran; one that is live
   // after the last has one more, which never runs.
   std::vector<int> users_at_start, users_total;
   std::vector<int64_t> workspace_bytes;
-  std::vector<uint64_t> node_hash;    // fixed random numbers
+  std::vector<uint64_t> node_hash;  // fixed random numbers
   int64_t base_bytes = 0;
 };
 
 struct OrderState {
   explicit OrderState(const OrderInstance& instance);
 
-  std::vector<int> users_done;    // per buffer
-  std::vector<int> inputs_left;   // per node: predecessors that have not run
-  std::vector<uint64_t> ready;    // sets of nodes
+  std::vector<int> users_done;   // per buffer
+  std::vector<int> inputs_left;  // per node: predecessors that have not run
+  std::vector<uint64_t> ready;   // sets of nodes
   std::vector<uint64_t> done;
   int64_t live_bytes = 0;
-  uint64_t hash = 0;              // of the set `done`
+  uint64_t hash = 0;  // of the set `done`
 };
 
 // What running a ready node would mean.

@@ -52,9 +52,8 @@ bool LowerStep(const OrderProblem& problem, std::vector<int>& order, int step, i
   for (const int size : kWindowSizes) {
     for (const Window& window : WindowsAround(step, problem.node_count(), size)) {
       if (budget.IsExhausted()) return false;
-      const auto inner =
-          OrderWithin(WindowOf(problem, order, window.begin, window.end), peak_bytes - 1,
-                      window_units, budget);
+      const auto inner = OrderWithin(WindowOf(problem, order, window.begin, window.end),
+                                     peak_bytes - 1, window_units, budget);
       budget.Spend(static_cast<int64_t>(problem.buffers.size()));
       if (!inner) continue;
       const std::vector<int> before(order.begin() + window.begin, order.begin() + window.end);

@@ -22,8 +22,8 @@ std::vector<std::string> Models() {
   std::vector<std::string> paths;
   const std::filesystem::path folder = SharedFolder();
   if (folder.empty()) return paths;
-  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder / "corpus" /
-                                                                         "models")) {
+  for (const auto& entry :
+       std::filesystem::recursive_directory_iterator(folder / "corpus" / "models")) {
     if (entry.path().extension() == ".onnx") paths.push_back(entry.path().string());
   }
   std::sort(paths.begin(), paths.end());

@@ -16,9 +16,8 @@ std::vector<int> Shuffled(const OrderProblem& problem, std::mt19937_64& random) 
   while (static_cast<int>(order.size()) < problem.node_count()) {
     const int node = RandomBelow(random, problem.node_count());
     const std::vector<int>& before = problem.predecessors[static_cast<size_t>(node)];
-    const bool is_ready = std::all_of(before.begin(), before.end(), [&](int other) {
-      return done[static_cast<size_t>(other)];
-    });
+    const bool is_ready = std::all_of(before.begin(), before.end(),
+                                      [&](int other) { return done[static_cast<size_t>(other)]; });
     if (done[static_cast<size_t>(node)] || !is_ready) continue;
     done[static_cast<size_t>(node)] = true;
     order.push_back(node);
@@ -104,9 +103,9 @@ TEST(OrderDecisionTest, DecidesAtTheOptimum) {
   for (uint64_t seed = 1; seed <= 300; ++seed) {
     SCOPED_TRACE(seed);
     OrderProblem problem = RandomOrderProblem(seed, 1 + static_cast<int>(seed % 8));
-    const int64_t best = problem.node_count() <= 7 ? BruteForcePeak(problem)
-                                                   : SolveOrder(problem, IdentityOrder(problem))
-                                                         .peak_bytes;
+    const int64_t best = problem.node_count() <= 7
+                             ? BruteForcePeak(problem)
+                             : SolveOrder(problem, IdentityOrder(problem)).peak_bytes;
     if (seed % 2 == 0) problem = Reversed(problem);
     const OrderInstance instance(problem);
     OrderDecision decision(instance, 1000);

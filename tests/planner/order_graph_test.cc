@@ -27,14 +27,13 @@ Graph RandomGraph(uint64_t seed) {
     const Shape shape = test.graph.at(a).type.shape;
     const int64_t choice = test.RandomInt(0, 7);
     if (choice == 0 && shape.ElementCount() < 500) {
-      values.push_back(test.Apply(OpKind::kConcat, {a, a == b ? values[0] : a},
-                                  {{"axis", int64_t{0}}}));
-    } else if (choice == 1) {
       values.push_back(
-          test.Apply(OpKind::kReshape, {a, test.Ints({shape.ElementCount() / 8, 8})}));
+          test.Apply(OpKind::kConcat, {a, a == b ? values[0] : a}, {{"axis", int64_t{0}}}));
+    } else if (choice == 1) {
+      values.push_back(test.Apply(OpKind::kReshape, {a, test.Ints({shape.ElementCount() / 8, 8})}));
     } else if (choice == 2 && shape[0] > 2) {
-      values.push_back(test.Apply(
-          OpKind::kSlice, {a, test.Ints({0}), test.Ints({shape[0] / 2}), test.Ints({0})}));
+      values.push_back(test.Apply(OpKind::kSlice,
+                                  {a, test.Ints({0}), test.Ints({shape[0] / 2}), test.Ints({0})}));
     } else if (shape == test.graph.at(b).type.shape) {
       values.push_back(test.Apply(OpKind::kAdd, {a, b}));
     } else {

@@ -106,8 +106,8 @@ TEST(OrderSolveTest, ThousandsInAChainOfDiamonds) {
     const int at = i * 4;
     graph.output_bytes.insert(graph.output_bytes.end(), {10, 50, 30, 1});
     if (i > 0) graph.edges.emplace_back(at - 1, at);
-    graph.edges.insert(graph.edges.end(), {{at, at + 1}, {at, at + 2}, {at + 1, at + 3},
-                                           {at + 2, at + 3}});
+    graph.edges.insert(graph.edges.end(),
+                       {{at, at + 1}, {at, at + 2}, {at + 1, at + 3}, {at + 2, at + 3}});
   }
   const OrderProblem problem = *ToOrderProblem(graph);
   const OrderSolution solution = SolveOrder(problem, IdentityOrder(problem));
@@ -135,9 +135,7 @@ TEST(ValidateOrderProblemTest, RefusesWhatCannotBe) {
   EXPECT_TRUE(ToOrderProblem(PlainGraph{{int64_t{1} << 61, int64_t{1} << 61}, {}}).ok());
 }
 
-TEST(OrderSolveTest, NothingToOrder) {
-  EXPECT_TRUE(SolveOrder({}, {}).order.empty());
-}
+TEST(OrderSolveTest, NothingToOrder) { EXPECT_TRUE(SolveOrder({}, {}).order.empty()); }
 
 }  // namespace
 }  // namespace berth

@@ -40,8 +40,8 @@ inline OrderProblem RandomOrderProblem(uint64_t seed, int node_count) {
   }
   // Buffers that several nodes write, in any order among themselves.
   for (int i = 0; i < node_count / 5; ++i) {
-    OrderBuffer shared{1 + RandomBelow(random, 20), {}, RandomBelow(random, 4) == 0,
-                       RandomBelow(random, 4) == 0};
+    OrderBuffer shared{
+        1 + RandomBelow(random, 20), {}, RandomBelow(random, 4) == 0, RandomBelow(random, 4) == 0};
     for (int node = 0; node < node_count; ++node) {
       if (RandomBelow(random, 4) == 0) shared.users.push_back(node);
     }
