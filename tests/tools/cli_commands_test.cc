@@ -270,6 +270,23 @@ TEST_F(CliTest, Place) {
   EXPECT_EQ(too_small.Json()["conflict"]["excess_bytes"], 1);
 }
 
+// Two wide values from one: one at a time, each beside what it is made of. Its file lists both
+// first.
+TEST_F(CliTest, Order) {
+  const std::string graph = folder_.Write("g.json", R"({"nodes": [
+      {"id": "a", "bytes": 4}, {"id": "left", "bytes": 100}, {"id": "right", "bytes": 100},
+      {"id": "small left", "bytes": 1}, {"id": "small right", "bytes": 1}, {"id": "z", "bytes": 1}],
+      "edges": [["a", "left"], ["a", "right"], ["left", "small left"], ["right", "small right"],
+                ["small left", "z"], ["small right", "z"]]})");
+  const Json json = Ok({"order", graph, "--json"});
+  EXPECT_EQ(json["file_peak_bytes"], 204);
+  EXPECT_EQ(json["peak_bytes"], 105);
+  EXPECT_EQ(json["lower_bound_bytes"], 105);
+  EXPECT_EQ(json["exact"], true);
+  EXPECT_EQ(json["order"].size(), 6);
+  EXPECT_NE(Text({"order", graph}).find("EXACT"), std::string::npos);
+}
+
 TEST_F(CliTest, Demo) {
   const std::vector<std::string> small = {"demo",         "--output-dir", Path("demo"),
                                           "--resolution", "64",           "--width",

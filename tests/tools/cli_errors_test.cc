@@ -172,6 +172,21 @@ TEST_F(CliErrorTest, Places) {
   ExpectFailure({"place", folder_.Write("c.csv", "id,lower,upper,size\na,3,1,4\n")}, {"c.csv"});
 }
 
+TEST_F(CliErrorTest, Orders) {
+  const auto expect_failure = [&](const std::string& json, const std::vector<std::string>& parts) {
+    ExpectFailure({"order", folder_.Write("g.json", json)}, parts);
+  };
+  expect_failure("nope", {"g.json", "JSON"});
+  expect_failure(R"({"nodes": [], "edges": []})", {"no nodes"});
+  expect_failure(R"({"nodes": [{"id": 0, "bytes": -4}], "edges": []})", {"nodes[0]", "bytes"});
+  expect_failure(R"({"nodes": [{"id": 7, "bytes": 1}, {"id": 7, "bytes": 1}], "edges": []})",
+                 {"nodes[1]", "7"});
+  expect_failure(R"({"nodes": [{"id": 0, "bytes": 1}], "edges": [[0, 9]]})", {"edges[0]", "9"});
+  expect_failure(R"({"nodes": [{"id": 0, "bytes": 1}, {"id": 1, "bytes": 1}],
+                     "edges": [[0, 1], [1, 0]]})",
+                 {"cycle"});
+}
+
 TEST_F(CliErrorTest, LayersAndStreams) {
   ExpectFailure({"layer", "gemm", "--m", "0", "--n", "1", "--k", "1"}, {"M is 0"});
   ExpectFailure({"layer", "conv", "--input", "8x8", "--filter", "3x3x8x8"}, {"8x8", "HxWxC"});
