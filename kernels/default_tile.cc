@@ -2,6 +2,7 @@
 
 #include "base/checked_math.h"
 #include "kernels/op_def.h"
+#include "kernels/read_scale.h"
 
 namespace berth {
 namespace {
@@ -40,13 +41,20 @@ void GrowAndBalance(const OpDef& op, const OpCall& call, const TileCost& budget,
   while (failing - fitting > 1) {
     const int64_t middle = fitting + (failing - fitting) / 2;
     tile[axis] = middle * loop.granule;
-    (Fits(op.tile_cost(call, tile), budget) ? fitting : failing) = middle;
+    (Fits(TileCostOf(op, call, tile), budget) ? fitting : failing) = middle;
   }
   const int64_t granules = CeilDiv(loop.extent, loop.granule);
   tile[axis] = CeilDiv(granules, CeilDiv(granules, fitting)) * loop.granule;
 }
 
 }  // namespace
+
+TileCost TileCostOf(const OpDef& op, const OpCall& call, const TileShape& tile) {
+  TileCost cost = op.tile_cost(call, tile);
+  // Stored elements have at most two of a float's four bytes.
+  if (HasReadScales(call.node->attributes)) cost.scratchpad_bytes += cost.scratchpad_bytes / 2;
+  return cost;
+}
 
 absl::Status TileTooLarge(const TileCost& least, const TileCost& available) {
   return ResourceExhausted(
@@ -73,7 +81,7 @@ absl::StatusOr<TileShape> DefaultTile(const OpDef& op, const OpCall& call,
   }
   int last = -1;
   int64_t last_failing_extent = 0;
-  TileCost cost = op.tile_cost(call, tile);
+  TileCost cost = TileCostOf(op, call, tile);
   while (!Fits(cost, budget)) {
     last = LoopToShrink(space, tile);
     if (last < 0) {
@@ -83,7 +91,7 @@ absl::StatusOr<TileShape> DefaultTile(const OpDef& op, const OpCall& call,
     int64_t& extent = tile[static_cast<size_t>(last)];
     last_failing_extent = extent;
     extent = CeilDiv(CeilDiv(extent, loop.granule), 2) * loop.granule;
-    cost = op.tile_cost(call, tile);
+    cost = TileCostOf(op, call, tile);
   }
   if (last >= 0) {
     GrowAndBalance(op, call, budget, space[static_cast<size_t>(last)], static_cast<size_t>(last),

@@ -1,4 +1,5 @@
 #include "kernels/op_def.h"
+#include "kernels/read_scale.h"
 
 namespace berth {
 namespace {
@@ -10,10 +11,14 @@ struct Operands {
 
 Operands InputsOf(const Graph& graph, const Node& node) {
   Operands operands;
-  for (const ValueId id : node.inputs) {
+  for (size_t i = 0; i < node.inputs.size(); ++i) {
+    const ValueId id = node.inputs[i];
     const bool present = id != ValueId::kNone;
     operands.types.push_back(present ? graph.at(id).type : TensorType{});
     operands.constants.push_back(present ? graph.at(id).constant.get() : nullptr);
+    if (!ReadScaleOf(node.attributes, i)) continue;
+    operands.types.back().dtype = DType::kFloat32;
+    operands.constants.back() = nullptr;  // not in this form
   }
   return operands;
 }

@@ -108,6 +108,9 @@ inline bool NeedsExpansion(const OpDef& op, const OpCall& call) {
 
 const OpDef& GetOpDef(OpKind kind);
 
+// The op's own cost, with the stored form of operands that are read as floats (read_scale.h).
+TileCost TileCostOf(const OpDef& op, const OpCall& call, const TileShape& tile);
+
 // The default decision: the op's own, or the full extents with the loops halved in shrink order
 // until the tile costs at most `scratchpad_budget_bytes` and `accumulator_budget_bytes`.
 // ResourceExhausted (with the smallest tile's bytes) when even the smallest tile does not fit.

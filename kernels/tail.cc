@@ -5,6 +5,15 @@
 namespace berth {
 namespace {
 
+// The flowing tile as the op reads it.
+TileView ReadFlow(const FusedOp& fused, const TileView& tile, TileBuilder& builder) {
+  const auto scale = ReadScaleOf(fused.attributes, static_cast<size_t>(fused.flow_position));
+  if (!scale) return tile;
+  const TileView flow = builder.NewTile(DType::kFloat32, tile.extent, "tail flow");
+  builder.Rescale(Opcode::kDequantize, flow, tile, scale->scale, scale->zero_point);
+  return flow;
+}
+
 TileView EmitFused(const FusedOp& fused, const Box& box, const TileView& tile,
                    TileBuilder& builder) {
   const Graph& graph = builder.graph();
@@ -18,19 +27,21 @@ TileView EmitFused(const FusedOp& fused, const Box& box, const TileView& tile,
     builder.Fail(Annotate(steps.status(), fused.name));
     return tile;
   }
+  const TileView flow = ReadFlow(fused, tile, builder);
   absl::InlinedVector<TileView, 3> operands(fused.operands.size());
   for (size_t i = 0; i < operands.size(); ++i) {
     const int position = static_cast<int>(i);
     if (position == fused.flow_position) {
-      operands[i] = tile;
+      operands[i] = flow;
     } else if (steps->Reads(position)) {
       const ValueId id = fused.operands[i];
       const Box needed = OperandBox(graph.at(id).type.shape, box);
-      operands[i] = builder.LoadHeld(id, needed, "tail").BroadcastTo(box.extent);
+      const auto scale = ReadScaleOf(fused.attributes, i);
+      operands[i] = builder.LoadHeldAs(id, needed, "tail", scale).BroadcastTo(box.extent);
     }
   }
-  const bool in_place = fused.dtype == tile.dtype && steps->MayOverwrite(fused.flow_position);
-  const TileView out = in_place ? tile : builder.NewTile(fused.dtype, box.extent, "tail result");
+  const bool in_place = fused.dtype == flow.dtype && steps->MayOverwrite(fused.flow_position);
+  const TileView out = in_place ? flow : builder.NewTile(fused.dtype, box.extent, "tail result");
   EmitSteps(*steps, operands, out, builder);
   return out;
 }
@@ -44,11 +55,14 @@ bool RunsInPlace(const FusedOp& fused, absl::Span<const TensorType> operands, DT
   size_t next = 0;
   for (size_t i = 0; i < fused.operands.size(); ++i) {
     const bool is_flow = static_cast<int>(i) == fused.flow_position;
-    use.dtypes.push_back(is_flow ? flow : operands[next++].dtype);
+    const DType stored = is_flow ? flow : operands[next++].dtype;
+    use.dtypes.push_back(ReadDType(fused.attributes, i, stored));
     use.constants.push_back(nullptr);
   }
   const OpDef& op = GetOpDef(fused.kind);
-  if (op.vector_steps == nullptr || fused.dtype != flow) return false;
+  const auto position = static_cast<size_t>(fused.flow_position);
+  if (op.vector_steps == nullptr) return false;
+  if (fused.dtype != ReadDType(fused.attributes, position, flow)) return false;
   const auto steps = op.vector_steps(use);
   return steps.ok() && steps->MayOverwrite(fused.flow_position);
 }
@@ -73,6 +87,7 @@ AbsorbedTail AbsorbActivation(const Graph& graph, const Node& node) {
   const FusedOp& fused = node.tail[0];
   const OpDef& op = GetOpDef(fused.kind);
   if (op.vector_steps == nullptr || fused.dtype != DType::kFloat32) return {};
+  if (HasReadScales(fused.attributes)) return {};
   const auto steps = op.vector_steps(UseOfFused(graph, fused, fused.dtype));
   if (!steps.ok() || steps->steps.size() != 1) return {};
   const VectorStep& step = steps->steps[0];
@@ -90,6 +105,32 @@ TileView EmitTail(const Node& node, size_t first, const Box& box, TileView tile,
   return tile;
 }
 
+namespace {
+
+// Tiles of the other operands, and of all that are read as floats.
+int64_t FusedOperandBytes(const FusedOp& fused, absl::Span<const TensorType> operands, DType flow,
+                          const Extents& box_extent) {
+  int64_t bytes = 0;
+  size_t next = 0;
+  for (size_t i = 0; i < fused.operands.size(); ++i) {
+    if (static_cast<int>(i) == fused.flow_position) {
+      if (ReadDType(fused.attributes, i, flow) != flow) {
+        bytes += TileBytes(DType::kFloat32, box_extent);
+      }
+      continue;
+    }
+    const TensorType& operand = operands[next++];
+    if (operand.dtype == DType::kUndefined) continue;
+    bytes += OperandTileBytes(operand, box_extent);
+    if (ReadScaleOf(fused.attributes, i)) {
+      bytes += OperandTileBytes({DType::kFloat32, operand.shape}, box_extent);
+    }
+  }
+  return bytes;
+}
+
+}  // namespace
+
 int64_t TailBytes(const OpCall& call, const Extents& box_extent) {
   int64_t bytes = 0;
   size_t next = 0;
@@ -98,9 +139,7 @@ int64_t TailBytes(const OpCall& call, const Extents& box_extent) {
     const size_t operand_count = fused.operands.size() - 1;
     const auto operands = call.tail_inputs.subspan(next, operand_count);
     next += operand_count;
-    for (const TensorType& operand : operands) {
-      if (operand.dtype != DType::kUndefined) bytes += OperandTileBytes(operand, box_extent);
-    }
+    bytes += FusedOperandBytes(fused, operands, flow, box_extent);
     if (!RunsInPlace(fused, operands, flow)) bytes += TileBytes(fused.dtype, box_extent);
     flow = fused.dtype;
   }

@@ -18,6 +18,7 @@
 #include "absl/container/inlined_vector.h"
 #include "base/status.h"
 #include "kernels/graph.h"
+#include "kernels/read_scale.h"
 #include "npu_sim/command.h"
 #include "npu_sim/config.h"
 
@@ -86,6 +87,9 @@ class TileBuilder {
   void Fail(absl::Status status);
   // Commands and buffers from now on belong to op `op` of the bundle's table.
   void SetOp(uint32_t op);
+  // Loads of `node`'s inputs from now on give what the node reads: operands with a read scale come
+  // as float32 tiles.
+  void SetReads(const Node& node);
   // ResourceExhausted for the command after `count`: tiles that small make programs too long to be
   // of use.
   void SetCommandLimit(size_t count) { command_limit_ = count; }
@@ -98,9 +102,14 @@ class TileBuilder {
   // The box of `value` in scratchpad, rank as the value's. Dense when loaded; strided when
   // resident.
   TileView Load(ValueId value, const Box& box, std::string_view role);
+  // The dtype of the tiles that Load makes.
+  DType LoadedDType(ValueId value) const;
   // As Load, but if the last LoadHeld of this value by this op was of the same box, that view: for
   // operands that stay while the tiles move (weights, broadcast operands). Never write into it.
   TileView LoadHeld(ValueId value, const Box& box, std::string_view role);
+  // The same for an operand of a tail, which has its own read scale or none.
+  TileView LoadHeldAs(ValueId value, const Box& box, std::string_view role,
+                      const std::optional<ReadScale>& scale);
   bool IsResident(ValueId value) const;
   // Where to compute `box` of `value`: a view of it where it is resident and of this dtype (a Store
   // of that view does nothing), otherwise a fresh tile.
@@ -130,6 +139,12 @@ class TileBuilder {
   void Select(const TileView& out, const TileView& condition, const TileView& a, const TileView& b);
   void Copy(const TileView& out, const TileView& in);
   void Cast(const TileView& out, const TileView& in);
+  // kRequantize, kQuantize, kDequantize: by one scale, or by float32 `scales` with the extents of
+  // `out`.
+  void Rescale(Opcode opcode, const TileView& out, const TileView& in, float scale,
+               int32_t zero_point);
+  void RescaleBy(Opcode opcode, const TileView& out, const TileView& in, const TileView& scales,
+                 int32_t zero_point);
   // Reduces the axes that `out` has with extent 1 where `in` is longer (same rank). With
   // `accumulate`, continues from what `out` holds; `finish_scale` multiplies at the end.
   void Reduce(ReduceFunction function, const TileView& out, const TileView& in,
@@ -166,6 +181,12 @@ class TileBuilder {
   template <typename EmitPiece>
   void ForEachPiece(Pieces views, EmitPiece&& emit, int loops = 4);
   uint32_t NewBuffer(MemorySpace space, int64_t size_bytes, std::string_view role);
+  std::optional<ReadScale> ReadScaleOfInput(ValueId value) const;
+  // The box as it is stored: loaded, or where it is resident.
+  TileView LoadStored(ValueId value, const Box& box, std::string_view role);
+  TileView LoadAs(ValueId value, const Box& box, std::string_view role,
+                  const std::optional<ReadScale>& scale);
+  void Dequantize(const TileView& out, const TileView& in, const ReadScale& scale);
   // A box of a value where it is placed; DRAM views keep region and slot in the placement.
   TileView PlacedView(ValueId value, const Box& box);
   void DmaPieces(Opcode opcode, ValueId value, const TileView& placed, const TileView& tile);
@@ -182,9 +203,11 @@ class TileBuilder {
   std::map<std::string, int64_t> table_offsets_;  // content -> offset in table_bytes_
   struct HeldTile {
     Box box;
+    std::optional<ReadScale> scale;  // with which the tile was read
     TileView tile;
   };
-  std::map<ValueId, HeldTile> held_;  // of the current op
+  std::map<ValueId, HeldTile> held_;    // of the current op
+  std::map<ValueId, ReadScale> reads_;  // of the current op's inputs
   int64_t table_base_bytes_ = 0;
   uint32_t op_ = 0;
   size_t command_limit_ = std::numeric_limits<size_t>::max();

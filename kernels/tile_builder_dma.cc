@@ -37,22 +37,66 @@ void TileBuilder::DmaPieces(Opcode opcode, ValueId value, const TileView& placed
   });
 }
 
-TileView TileBuilder::Load(ValueId value, const Box& box, std::string_view role) {
-  if (IsResident(value)) return PlacedView(value, box);
+void TileBuilder::SetReads(const Node& node) {
+  reads_.clear();
+  for (size_t i = 0; i < node.inputs.size(); ++i) {
+    if (const auto scale = ReadScaleOf(node.attributes, i)) reads_[node.inputs[i]] = *scale;
+  }
+}
+
+std::optional<ReadScale> TileBuilder::ReadScaleOfInput(ValueId value) const {
+  const auto found = reads_.find(value);
+  return found == reads_.end() ? std::nullopt : std::optional(found->second);
+}
+
+DType TileBuilder::LoadedDType(ValueId value) const {
+  return reads_.count(value) > 0 ? DType::kFloat32 : graph_.at(value).type.dtype;
+}
+
+void TileBuilder::Dequantize(const TileView& out, const TileView& in, const ReadScale& scale) {
+  Rescale(Opcode::kDequantize, out, in, scale.scale, scale.zero_point);
+}
+
+TileView TileBuilder::LoadStored(ValueId value, const Box& box, std::string_view role) {
+  const TileView placed = PlacedView(value, box);
+  if (IsResident(value)) return placed;
   const TileView tile = NewTile(graph_.at(value).type.dtype, box.extent, role);
-  LoadInto(value, box, tile);
+  DmaPieces(Opcode::kDmaLoad, value, placed, tile);
   return tile;
 }
 
+TileView TileBuilder::LoadAs(ValueId value, const Box& box, std::string_view role,
+                             const std::optional<ReadScale>& scale) {
+  if (!scale) return LoadStored(value, box, role);
+  const TileView stored = LoadStored(value, box, fmt::format("stored {}", role));
+  const TileView tile = NewTile(DType::kFloat32, box.extent, role);
+  Dequantize(tile, stored, *scale);
+  return tile;
+}
+
+TileView TileBuilder::Load(ValueId value, const Box& box, std::string_view role) {
+  return LoadAs(value, box, role, ReadScaleOfInput(value));
+}
+
 TileView TileBuilder::LoadHeld(ValueId value, const Box& box, std::string_view role) {
+  return LoadHeldAs(value, box, role, ReadScaleOfInput(value));
+}
+
+TileView TileBuilder::LoadHeldAs(ValueId value, const Box& box, std::string_view role,
+                                 const std::optional<ReadScale>& scale) {
   const auto found = held_.find(value);
-  if (found != held_.end() && found->second.box == box) return found->second.tile;
-  const TileView tile = Load(value, box, role);
-  held_[value] = {box, tile};
+  if (found != held_.end() && found->second.box == box && found->second.scale == scale) {
+    return found->second.tile;
+  }
+  const TileView tile = LoadAs(value, box, role, scale);
+  held_[value] = {box, scale, tile};
   return tile;
 }
 
 void TileBuilder::LoadInto(ValueId value, const Box& box, const TileView& tile) {
+  if (const auto scale = ReadScaleOfInput(value)) {
+    return Dequantize(tile, LoadStored(value, box, "stored part"), *scale);
+  }
   const TileView placed = PlacedView(value, box);
   if (IsResident(value)) {
     Copy(tile, placed);
@@ -120,6 +164,10 @@ TileView TileBuilder::GatherSlices(ValueId value, int axis, const TileView& indi
   Extents extent = slice.extent;
   extent[at] = indices.ElementCount();
   const TileView tile = NewTile(graph_.at(value).type.dtype, extent, role);
+  if (reads_.count(value) > 0) {
+    Fail(Internal("'{}': slices are gathered as they are stored", graph_.at(value).name));
+    return tile;
+  }
   if (IsResident(value)) {
     Fail(Unimplemented("'{}' is resident: slices are gathered from DRAM only",
                        graph_.at(value).name));
@@ -156,8 +204,9 @@ TileView TileBuilder::GatherSlices(ValueId value, int axis, const TileView& indi
 Operand TileBuilder::HostOperand(ValueId value) {
   const Value& described = graph_.at(value);
   const TileView placed = PlacedView(value, WholeBox(described.type.shape));
-  if (IsResident(value) || !placed.IsDense()) {
-    Fail(Unimplemented("'{}' is not dense in DRAM, as the host engine needs it", described.name));
+  if (IsResident(value) || !placed.IsDense() || reads_.count(value) > 0) {
+    Fail(Unimplemented("'{}' is not dense in DRAM as it is read, which the host engine needs",
+                       described.name));
   }
   Operand operand = Operand4(placed, {-1, -1, -1, -1});
   operand.region = placements_[Index(value)].region;

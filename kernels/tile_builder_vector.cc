@@ -75,6 +75,31 @@ void TileBuilder::Copy(const TileView& out, const TileView& in) {
 
 void TileBuilder::Cast(const TileView& out, const TileView& in) { Move(Opcode::kCast, out, in); }
 
+void TileBuilder::Rescale(Opcode opcode, const TileView& out, const TileView& in, float scale,
+                          int32_t zero_point) {
+  ForEachPiece({out, in}, [&](const Pieces& pieces) {
+    Command command = VectorCommand(opcode, 0, scale);
+    command.params.vector.zero_point = zero_point;
+    SetExtents(command, pieces[0]);
+    command.out = Operand4(pieces[0], kAllLoops);
+    command.in0 = Operand4(pieces[1], kAllLoops);
+    Emit(command);
+  });
+}
+
+void TileBuilder::RescaleBy(Opcode opcode, const TileView& out, const TileView& in,
+                            const TileView& scales, int32_t zero_point) {
+  ForEachPiece({out, in, scales}, [&](const Pieces& pieces) {
+    Command command = VectorCommand(opcode, 0);
+    command.params.vector.zero_point = zero_point;
+    SetExtents(command, pieces[0]);
+    command.out = Operand4(pieces[0], kAllLoops);
+    command.in0 = Operand4(pieces[1], kAllLoops);
+    command.in1 = Operand4(pieces[2], kAllLoops);
+    Emit(command);
+  });
+}
+
 void TileBuilder::Reduce(ReduceFunction function, const TileView& out, const TileView& in,
                          bool accumulate, float finish_scale) {
   Command command = VectorCommand(Opcode::kReduce, static_cast<uint8_t>(function), finish_scale);

@@ -36,12 +36,17 @@ VectorStep UnaryStep(UnaryFunction function, int operand, float alpha, float bet
           static_cast<uint8_t>(function),
           alpha,
           beta,
-          {operand, VectorStep::kNone, VectorStep::kNone}};
+          {operand, VectorStep::kNone, VectorStep::kNone},
+          0};
 }
 
 VectorStep BinaryStep(BinaryFunction function, int a, int b) {
-  return {
-      VectorStep::Form::kBinary, static_cast<uint8_t>(function), 0, 0, {a, b, VectorStep::kNone}};
+  return {VectorStep::Form::kBinary,
+          static_cast<uint8_t>(function),
+          0,
+          0,
+          {a, b, VectorStep::kNone},
+          0};
 }
 
 std::optional<float> FloatScalar(const ElementwiseUse& use, int i) {
@@ -75,9 +80,10 @@ ElementwiseUse UseOfFused(const Graph& graph, const FusedOp& fused, DType flow) 
   for (int i = 0; i < static_cast<int>(fused.operands.size()); ++i) {
     const ValueId id = fused.operands[static_cast<size_t>(i)];
     const bool known = i != fused.flow_position && id != ValueId::kNone;
-    use.dtypes.push_back(i == fused.flow_position ? flow
+    const DType stored = i == fused.flow_position ? flow
                          : known                  ? graph.at(id).type.dtype
-                                                  : DType::kUndefined);
+                                                  : DType::kUndefined;
+    use.dtypes.push_back(ReadDType(fused.attributes, static_cast<size_t>(i), stored));
     use.constants.push_back(known ? graph.at(id).constant.get() : nullptr);
   }
   use.result = fused.dtype;
@@ -128,6 +134,17 @@ void EmitSteps(const VectorSteps& steps, absl::Span<const TileView> operands, co
       case VectorStep::Form::kCast:
         builder.Cast(out, view(a));
         break;
+      case VectorStep::Form::kQuantize:
+      case VectorStep::Form::kDequantize: {
+        const Opcode opcode =
+            step.form == VectorStep::Form::kQuantize ? Opcode::kQuantize : Opcode::kDequantize;
+        if (b == VectorStep::kNone) {
+          builder.Rescale(opcode, out, view(a), step.alpha, step.zero_point);
+        } else {
+          builder.RescaleBy(opcode, out, view(a), view(b), step.zero_point);
+        }
+        break;
+      }
     }
   }
 }

@@ -29,14 +29,15 @@ struct ElementwiseUse {
 };
 
 struct VectorStep {
-  enum class Form : uint8_t { kUnary, kBinary, kSelect, kCast };
+  enum class Form : uint8_t { kUnary, kBinary, kSelect, kCast, kQuantize, kDequantize };
   static constexpr int kPrevious = -1;  // the result of the step before
   static constexpr int kNone = -2;
 
   Form form = Form::kUnary;
-  uint8_t function = 0;  // UnaryFunction or BinaryFunction
-  float alpha = 0, beta = 0;
+  uint8_t function = 0;       // UnaryFunction or BinaryFunction
+  float alpha = 0, beta = 0;  // kQuantize, kDequantize: alpha is the scale if operand 1 is kNone
   std::array<int, 3> operands = {kNone, kNone, kNone};  // positions among the op's operands
+  int32_t zero_point = 0;
 };
 
 struct VectorSteps {

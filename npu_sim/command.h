@@ -53,6 +53,8 @@ enum class Opcode : uint8_t {
   // Matrix unit. Extents {batch, M, N, K}; operand strides follow the same four loops (a stride of
   // an absent loop is 0): in0 = A[batch, M, K], in1 = B[batch, N, K], in2 = bias over N (optional),
   // acc = dense [batch, M, N] words, out = [batch, M, N] (written when kFlagWriteOut).
+  // Integer accumulators: a bias of int64 stands for pairs, int32 bias in the low four bytes and a
+  // float32 factor in the high ones, which takes the place of params.matrix.out_scale.
   kGemm = 16,
   // Extents {OH, OW, OC, IC}. in0 strides {row, pixel, 0, channel}; in1 (weights) strides
   // {kernel row, kernel column, output channel, input channel}; in2 = bias over OC (stride[2]);
@@ -78,7 +80,7 @@ enum class Opcode : uint8_t {
   // [0, params.vector.window.input_height) fails the run.
   kInterpolate = 40,
   // Integers to a narrower integer: out = saturate(round_half_even(in0 * scale[c]) + zero_point);
-  // in1 = float32 scale with its own strides (0 broadcasts).
+  // in1 = float32 scale with its own strides (0 broadcasts); absent: params.vector.alpha.
   kRequantize = 41,
   // kQuantize, kDequantize: in1 = float32 scale as for kRequantize.
   kQuantize = 42,    // float32 in0 -> integer: saturate(round_half_even(in0 / scale) + zero_point)

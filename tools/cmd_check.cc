@@ -13,6 +13,7 @@
 #include "tools/model_io.h"
 #include "tools/npy.h"
 #include "tools/progress.h"
+#include "tools/quantization_steps.h"
 #include "tools/report_text.h"
 
 namespace berth {
@@ -31,6 +32,7 @@ struct Flags {
   int threads = 2;
   uint64_t seed = 1;
   Tolerance tolerance{kTolerance, kAbsoluteTolerance};
+  StepTolerance step_tolerance;
   bool json = false;
 };
 
@@ -79,11 +81,21 @@ struct CaseResult {
   double max_abs_error = 0, max_rel_error = 0;  // over all outputs
   size_t worst_output = 0;                      // of those that fail, if any does
   int64_t worst_index = -1;
+  int stepped_outputs = 0;  // judged by steps, with the worst of them:
+  StepDifference steps;
   SimReport report;
 };
 
+void Merge(const StepDifference& difference, StepDifference& worst) {
+  worst.max_steps = std::max(worst.max_steps, difference.max_steps);
+  worst.share_within = std::min(worst.share_within, difference.share_within);
+  worst.same_top = worst.same_top && difference.same_top;
+}
+
+// `steps` of the outputs, 0 where they are not judged by steps.
 absl::Status CompareOutputs(const std::vector<Tensor>& outputs, const std::vector<Tensor>& expected,
-                            const Tolerance& tolerance, CaseResult& result) {
+                            const Flags& flags, const std::vector<double>& steps,
+                            CaseResult& result) {
   if (expected.size() > outputs.size()) {
     return InvalidArgument("{} expected outputs, the model has {}", expected.size(),
                            outputs.size());
@@ -92,7 +104,15 @@ absl::Status CompareOutputs(const std::vector<Tensor>& outputs, const std::vecto
   for (size_t i = 0; i < expected.size(); ++i) {
     const absl::StatusOr<Difference> difference = Compare(outputs[i].view(), expected[i].view());
     if (!difference.ok()) return Annotate(difference.status(), fmt::format("output {}", i));
-    const bool passed = tolerance.Accepts(difference->max_abs_error, difference->max_rel_error);
+    bool passed = flags.tolerance.Accepts(difference->max_abs_error, difference->max_rel_error);
+    if (steps[i] > 0) {
+      BERTH_ASSIGN_OR_RETURN(
+          const StepDifference stepped,
+          CompareSteps(outputs[i].view(), expected[i].view(), steps[i], flags.step_tolerance));
+      passed = stepped.Passes(flags.step_tolerance);
+      ++result.stepped_outputs;
+      Merge(stepped, result.steps);
+    }
     result.max_abs_error = std::max(result.max_abs_error, difference->max_abs_error);
     result.max_rel_error = std::max(result.max_rel_error, difference->max_rel_error);
     const bool is_first_failure = result.passed && !passed;
@@ -108,7 +128,7 @@ absl::Status CompareOutputs(const std::vector<Tensor>& outputs, const std::vecto
 }
 
 absl::StatusOr<CaseResult> RunCase(const std::shared_ptr<const Program>& program, const Case& one,
-                                   const Flags& flags) {
+                                   const Flags& flags, const std::vector<double>& steps) {
   ArenaPool pool;
   ContextOptions context_options;
   context_options.threads = flags.threads;
@@ -121,7 +141,7 @@ absl::StatusOr<CaseResult> RunCase(const std::shared_ptr<const Program>& program
   CaseResult result;
   BERTH_RETURN_IF_ERROR(
       context->Run(Views(one.inputs), MutableViews(outputs), options, &result.report));
-  BERTH_RETURN_IF_ERROR(CompareOutputs(outputs, one.expected, flags.tolerance, result));
+  BERTH_RETURN_IF_ERROR(CompareOutputs(outputs, one.expected, flags, steps, result));
   return result;
 }
 
@@ -133,6 +153,15 @@ absl::StatusOr<Graph> ImportForCase(const std::string& model, const CompileOptio
   // Types follow from values in some models: shapes that the model computes.
   BERTH_RETURN_IF_ERROR(FoldConstants(graph, EvaluateNode));
   return graph;
+}
+
+// Steps of the model's outputs, zeros unless they are asked for.
+absl::StatusOr<std::vector<double>> StepsOfOutputs(const Flags& flags,
+                                                   const CompileOptions& options,
+                                                   size_t output_count) {
+  if (flags.step_tolerance.steps <= 0) return std::vector<double>(output_count, 0);
+  BERTH_ASSIGN_OR_RETURN(const Graph graph, ImportForCase(flags.model, options));
+  return OutputSteps(graph);
 }
 
 // Without expected outputs the reference interpreter makes them, from random inputs.
@@ -154,14 +183,19 @@ struct Totals {
 };
 
 void PrintCase(const Case& one, const CaseResult& result, const Program& program,
-               const Tolerance& tolerance) {
+               const Tolerance& tolerance, const StepTolerance& steps) {
   fmt::print("{}: {} (max abs error {:.3g}, {:.3g} of max |expected|", one.name,
              result.passed ? "passed" : "FAILED", result.max_abs_error, result.max_rel_error);
   if (result.worst_index >= 0) {
     fmt::print(", at element {} of output {} '{}'", result.worst_index, result.worst_output,
                program.outputs()[result.worst_output].name);
   }
-  if (result.passed && result.max_rel_error > tolerance.relative) {
+  if (result.stepped_outputs > 0) {
+    fmt::print(
+        "; {} outputs in steps of their quantization: max {:.3g}, {:.4g} % within {:.3g}, {}",
+        result.stepped_outputs, result.steps.max_steps, 100 * result.steps.share_within,
+        steps.steps, result.steps.same_top ? "same top value" : "another top value");
+  } else if (result.passed && result.max_rel_error > tolerance.relative) {
     fmt::print("; that output is within {:.3g}", tolerance.absolute);
   }
   fmt::print(")\n");
@@ -187,7 +221,9 @@ absl::Status CheckCase(const Flags& flags, CompileOptions options, const Case& o
   BERTH_ASSIGN_OR_RETURN(const std::shared_ptr<const Program> program,
                          Program::FromContents(std::move(contents)));
   progress.Say(fmt::format("{}: running '{}'", one.name, flags.model));
-  BERTH_ASSIGN_OR_RETURN(const CaseResult result, RunCase(program, one, flags));
+  BERTH_ASSIGN_OR_RETURN(const std::vector<double> steps,
+                         StepsOfOutputs(flags, options, program->outputs().size()));
+  BERTH_ASSIGN_OR_RETURN(const CaseResult result, RunCase(program, one, flags, steps));
   totals.max_abs_error = std::max(totals.max_abs_error, result.max_abs_error);
   totals.max_rel_error = std::max(totals.max_rel_error, result.max_rel_error);
   if (!result.passed && totals.passed) {
@@ -199,9 +235,14 @@ absl::Status CheckCase(const Flags& flags, CompileOptions options, const Case& o
     const BundleContents& info = program->bundle().info();
     AddPlanJson(info, json);
     AddReportJson(result.report, info, json);
+    if (result.stepped_outputs > 0) {
+      json["max_error_steps"] = result.steps.max_steps;
+      json["share_within_steps"] = result.steps.share_within;
+      json["same_top_value"] = result.steps.same_top;
+    }
   } else {
     progress.Wipe();
-    PrintCase(one, result, *program, flags.tolerance);
+    PrintCase(one, result, *program, flags.tolerance, flags.step_tolerance);
   }
   return absl::OkStatus();
 }
@@ -257,6 +298,15 @@ void AddCheckCommand(CLI::App& app, CommandAction& action) {
   command
       ->add_option("--absolute-tolerance", flags->tolerance.absolute,
                    "An error that passes however small the expected values are")
+      ->capture_default_str();
+  command
+      ->add_option("--tolerance-steps", flags->step_tolerance.steps,
+                   "Judge quantized outputs by steps of their quantization: so many are allowed")
+      ->check(CLI::NonNegativeNumber);
+  command
+      ->add_option("--step-share", flags->step_tolerance.share,
+                   "Share of the values that must be within --tolerance-steps")
+      ->check(CLI::Range(0.0, 1.0))
       ->capture_default_str();
   command->add_option("--seed", flags->seed, "Of random inputs")->capture_default_str();
   command->add_flag("--json", flags->json, "One JSON object on stdout");

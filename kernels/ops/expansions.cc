@@ -1,6 +1,10 @@
 #include "kernels/ops/expansions.h"
 
 #include <limits>
+#include <type_traits>
+
+#include "kernels/onnx_dtype.h"
+#include "kernels/ops/quantization.h"
 
 namespace berth {
 
@@ -16,6 +20,32 @@ ValueId ApplyTranspose(GraphRewriter& rewrite, ValueId value, std::vector<int64_
   Attributes attributes;
   attributes.Set("perm", std::move(perm));
   return rewrite.Apply(OpKind::kTranspose, {value}, std::move(attributes), result);
+}
+
+ValueId ApplyCast(GraphRewriter& rewrite, ValueId value, DType to, ValueId result) {
+  if (rewrite.TypeOf(value).dtype == to && result == ValueId::kNone) return value;
+  Attributes attributes;
+  attributes.Set("to", DTypeToOnnx(to));
+  return rewrite.Apply(OpKind::kCast, {value}, std::move(attributes), result);
+}
+
+ValueId ApplyRoundAndShift(GraphRewriter& rewrite, ValueId value, ValueId zero_point, DType to,
+                           ValueId result) {
+  const IntegerRange range = RangeOfDType(to);
+  const ValueId rounded = rewrite.Apply(OpKind::kRound, {value});
+  const ValueId shifted = rewrite.Apply(OpKind::kAdd, {rounded, zero_point});
+  const ValueId bounded =
+      rewrite.Apply(OpKind::kClip, {shifted, rewrite.ScalarF32(static_cast<float>(range.least)),
+                                    rewrite.ScalarF32(static_cast<float>(range.most))});
+  return ApplyCast(rewrite, bounded, to, result);
+}
+
+Tensor IntegerScalar(DType dtype, int64_t value) {
+  Tensor tensor(TensorType{dtype, Shape{}});
+  VisitDType(dtype, [&]<typename T>() {
+    if constexpr (std::is_integral_v<T>) tensor.Values<T>()[0] = static_cast<T>(value);
+  });
+  return tensor;
 }
 
 ValueId ApplySlice(GraphRewriter& rewrite, ValueId value, const AxisRange& range, ValueId result) {

@@ -11,6 +11,14 @@ ValueId ApplyReshape(GraphRewriter& rewrite, ValueId value, const Shape& shape,
                      ValueId result = ValueId::kNone);
 ValueId ApplyTranspose(GraphRewriter& rewrite, ValueId value, std::vector<int64_t> perm,
                        ValueId result = ValueId::kNone);
+// The value itself where it has the dtype already (and no `result` is given).
+ValueId ApplyCast(GraphRewriter& rewrite, ValueId value, DType to, ValueId result = ValueId::kNone);
+// saturate(round_half_even(value) + zero_point) as an integer of at most 16 bits; both operands are
+// float32.
+ValueId ApplyRoundAndShift(GraphRewriter& rewrite, ValueId value, ValueId zero_point, DType to,
+                           ValueId result = ValueId::kNone);
+// A constant of rank 0.
+Tensor IntegerScalar(DType dtype, int64_t value);
 // Elements begin, begin + step, ... (`count` of them) of one axis; step may be negative.
 struct AxisRange {
   int axis = 0;

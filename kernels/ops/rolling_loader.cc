@@ -27,7 +27,7 @@ TileView RollingLoader::Load(const Box& box) {
   if (shared == 0) {
     tile = builder_.Load(value_, box, "input");
   } else {
-    tile = builder_.NewTile(builder_.graph().at(value_).type.dtype, box.extent, "input");
+    tile = builder_.NewTile(builder_.LoadedDType(value_), box.extent, "input");
     Box rest = box;
     rest.begin[row_axis_] += shared;
     rest.extent[row_axis_] -= shared;

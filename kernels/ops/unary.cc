@@ -70,6 +70,13 @@ BERTH_UNARY_OP(Neg, UnaryFunction::kNeg, DTypeClass::kSigned)
 BERTH_UNARY_OP(Abs, UnaryFunction::kAbs, DTypeClass::kNumeric)
 BERTH_UNARY_OP(Erf, UnaryFunction::kErf)
 BERTH_UNARY_OP(Softplus, UnaryFunction::kSoftplus)
+BERTH_UNARY_OP(Reciprocal, UnaryFunction::kReciprocal)
+BERTH_UNARY_OP(Floor, UnaryFunction::kFloor)
+BERTH_UNARY_OP(Ceil, UnaryFunction::kCeil)
+BERTH_UNARY_OP(Round, UnaryFunction::kRound)
+BERTH_UNARY_OP(Sign, UnaryFunction::kSign, DTypeClass::kNumeric)
+BERTH_UNARY_OP(Sin, UnaryFunction::kSin)
+BERTH_UNARY_OP(Cos, UnaryFunction::kCos)
 BERTH_UNARY_OP(Not, UnaryFunction::kNot, DTypeClass::kBool)
 #undef BERTH_UNARY_OP
 

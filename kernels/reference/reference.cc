@@ -1,5 +1,6 @@
 #include "kernels/reference/reference.h"
 
+#include "kernels/read_scale.h"
 #include "kernels/reference/reference_list.h"
 #include "kernels/rewrite.h"
 
@@ -12,15 +13,37 @@ constexpr ReferenceKernel kReferences[] = {
 #undef BERTH_OP
 };
 
+// What an operand with a read scale becomes.
+Tensor ReadAsFloats(const ConstTensorView& stored, const ReadScale& scale) {
+  Tensor result(TensorType{DType::kFloat32, stored.type.shape});
+  const absl::Span<float> out = result.Values<float>();
+  VisitDType(stored.type.dtype, [&]<typename T>() {
+    if constexpr (std::is_integral_v<T>) {
+      const auto in = stored.Values<T>();
+      for (size_t i = 0; i < in.size(); ++i) {
+        const int64_t distance = static_cast<int64_t>(in[i]) - scale.zero_point;
+        out[i] = static_cast<float>(distance) * scale.scale;
+      }
+    }
+  });
+  return result;
+}
+
 // The op of `node` without its tail. Every input counts as known at compile time.
 absl::StatusOr<std::vector<Tensor>> EvaluateOwn(const Node& node,
-                                                absl::Span<const ConstTensorView> inputs) {
+                                                absl::Span<const ConstTensorView> stored) {
   std::vector<TensorType> types;
-  std::vector<Tensor> copies(inputs.size());
-  std::vector<const Tensor*> constants(inputs.size(), nullptr);
+  std::vector<Tensor> copies(stored.size());
+  std::vector<const Tensor*> constants(stored.size(), nullptr);
+  std::vector<ConstTensorView> inputs(stored.begin(), stored.end());
   for (size_t i = 0; i < inputs.size(); ++i) {
+    const auto scale = ReadScaleOf(node.attributes, i);
+    if (scale) {
+      copies[i] = ReadAsFloats(stored[i], *scale);
+      inputs[i] = std::as_const(copies[i]).view();
+    }
     types.push_back(inputs[i].type);
-    if (inputs[i].type.dtype == DType::kUndefined) continue;
+    if (scale || inputs[i].type.dtype == DType::kUndefined) continue;
     copies[i] = Tensor(inputs[i].type);
     if (!copies[i].bytes().empty()) {
       std::memcpy(copies[i].bytes().data(), inputs[i].data, copies[i].bytes().size());

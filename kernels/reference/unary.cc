@@ -84,11 +84,24 @@ BERTH_REAL_REFERENCE(Exp, std::exp(x))
 BERTH_REAL_REFERENCE(Log, std::log(x))
 BERTH_REAL_REFERENCE(Sqrt, std::sqrt(x))
 BERTH_REAL_REFERENCE(Erf, std::erf(x))
+BERTH_REAL_REFERENCE(Reciprocal, 1 / x)
+BERTH_REAL_REFERENCE(Floor, std::floor(x))
+BERTH_REAL_REFERENCE(Ceil, std::ceil(x))
+BERTH_REAL_REFERENCE(Round, std::nearbyint(x))
+BERTH_REAL_REFERENCE(Sin, std::sin(x))
+BERTH_REAL_REFERENCE(Cos, std::cos(x))
 BERTH_REAL_REFERENCE(Softplus, std::fmax(x, 0) + std::log1p(std::exp(-std::abs(x))))
 #undef BERTH_REAL_REFERENCE
 
 absl::Status ReluReference(const OpCall&, Inputs inputs, Outputs outputs) {
   return MapAny(inputs, outputs, [](auto x) { return x < 0 ? decltype(x){0} : x; });
+}
+
+absl::Status SignReference(const OpCall&, Inputs inputs, Outputs outputs) {
+  return MapAny(inputs, outputs, [](auto x) {
+    using Number = decltype(x);
+    return x > 0 ? Number{1} : x < 0 ? static_cast<Number>(-1) : x;
+  });
 }
 
 absl::Status NegReference(const OpCall&, Inputs inputs, Outputs outputs) {

@@ -1,4 +1,4 @@
-// kRequantize, kQuantize, kDequantize. in1 = float32 scales by strides.
+// kRequantize, kQuantize, kDequantize. in1 = float32 scales by strides; absent: one for all.
 #include <algorithm>
 #include <cstring>
 
@@ -11,7 +11,10 @@
 namespace berth {
 namespace {
 
-const float* Floats(const std::byte* p) { return reinterpret_cast<const float*>(p); }
+// Of element `i` of the chunk and those behind it; null where one scale serves all.
+const float* ScalesAt(const Command& c, std::byte* const* p, int64_t i) {
+  return c.in1.present() ? reinterpret_cast<const float*>(p[2]) + i : nullptr;
+}
 
 void RequantizeChunk(const Command& c, std::byte* const* p, int64_t count) {
   const int64_t out_bytes = DTypeBytes(c.out.dtype), in_bytes = DTypeBytes(c.in0.dtype);
@@ -21,7 +24,8 @@ void RequantizeChunk(const Command& c, std::byte* const* p, int64_t count) {
     const int64_t n = std::min(kChunkElements, count - i);
     std::byte* out = p[0] + i * out_bytes;
     ScaledIntegers from;
-    from.scales = Floats(p[2]) + i;
+    from.scales = ScalesAt(c, p, i);
+    from.scale = c.params.vector.alpha;
     from.sums = reinterpret_cast<const int32_t*>(p[1]) + i;
     if (c.in0.dtype != DType::kInt32) {
       LoadInts(c.in0.dtype, p[1] + i * in_bytes, in_bytes, n, 0, integers);
@@ -42,7 +46,7 @@ void QuantizeChunk(const Command& c, std::byte* const* p, int64_t count) {
   for (int64_t i = 0; i < count; i += kChunkElements) {
     const int64_t n = std::min(kChunkElements, count - i);
     ToFloat(c.in0.dtype, p[1] + i * in_bytes, n, values);
-    DivideByScales(values, Floats(p[2]) + i, n, values);
+    DivideByScales(values, ScalesAt(c, p, i), c.params.vector.alpha, n, values);
     StoreRounded(c.out.dtype, values, n, c.params.vector.zero_point, p[0] + i * out_bytes,
                  out_bytes);
   }
@@ -57,7 +61,8 @@ void DequantizeChunk(const Command& c, std::byte* const* p, int64_t count) {
     LoadInts(c.in0.dtype, p[1] + i * in_bytes, in_bytes, n, c.params.vector.zero_point, integers);
     ScaledIntegers from;
     from.sums = integers;
-    from.scales = Floats(p[2]) + i;
+    from.scales = ScalesAt(c, p, i);
+    from.scale = c.params.vector.alpha;
     ScaleIntegers(from, n, values);
     FromFloat(c.out.dtype, values, n, p[0] + i * out_bytes);
   }
@@ -75,7 +80,7 @@ absl::Status CheckDTypes(const Command& c) {
   if (out_float ? !IsFloat(c.out.dtype) : !IsInteger(c.out.dtype)) {
     return UnsupportedDType(c, c.out.dtype);
   }
-  if (c.in1.dtype != DType::kFloat32) return UnsupportedDType(c, c.in1.dtype);
+  if (c.in1.present() && c.in1.dtype != DType::kFloat32) return UnsupportedDType(c, c.in1.dtype);
   return absl::OkStatus();
 }
 
@@ -84,7 +89,8 @@ absl::Status CheckDTypes(const Command& c) {
 absl::Status ExecuteRequantize(const UnitCall& call) {
   const Command& c = call.command;
   BERTH_RETURN_IF_ERROR(CheckDTypes(c));
-  LoopNest nest = NestOf(c, call.memory, {&c.out, &c.in0, &c.in1});
+  LoopNest nest = c.in1.present() ? NestOf(c, call.memory, {&c.out, &c.in0, &c.in1})
+                                  : NestOf(c, call.memory, {&c.out, &c.in0});
   Normalize(nest);
   WalkChunks(nest, [&](std::byte* const* p, int64_t count) {
     switch (c.opcode) {

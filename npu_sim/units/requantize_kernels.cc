@@ -106,8 +106,11 @@ void Scale(const ScaledIntegers& from, int64_t count, float* target) {
   });
 }
 
-void Divide(const float* values, const float* scales, int64_t count, float* target) {
-  for (int64_t i = 0; i < count; ++i) target[i] = values[i] / scales[i];
+void Divide(const float* values, const float* scales, float scale, int64_t count, float* target) {
+  ForVectors(count, [&](auto d, int64_t i) HWY_ATTR {
+    const auto divisor = scales != nullptr ? hn::LoadU(d, scales + i) : hn::Set(d, scale);
+    hn::StoreU(hn::Div(hn::LoadU(d, values + i), divisor), d, target + i);
+  });
 }
 
 }  // namespace HWY_NAMESPACE
@@ -154,8 +157,9 @@ void RoundScaled(const ScaledIntegers& from, int64_t count, const IntegerTarget&
 void ScaleIntegers(const ScaledIntegers& from, int64_t count, float* target) {
   HWY_DYNAMIC_DISPATCH(Scale)(from, count, target);
 }
-void DivideByScales(const float* values, const float* scales, int64_t count, float* target) {
-  HWY_DYNAMIC_DISPATCH(Divide)(values, scales, count, target);
+void DivideByScales(const float* values, const float* scales, float scale, int64_t count,
+                    float* target) {
+  HWY_DYNAMIC_DISPATCH(Divide)(values, scales, scale, count, target);
 }
 
 }  // namespace berth

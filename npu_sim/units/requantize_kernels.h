@@ -37,7 +37,8 @@ struct ScaledIntegers {
 void RoundScaled(const ScaledIntegers& from, int64_t count, const IntegerTarget& to);
 // The same x as floats.
 void ScaleIntegers(const ScaledIntegers& from, int64_t count, float* target);
-// target[i] = values[i] / scales[i].
-void DivideByScales(const float* values, const float* scales, int64_t count, float* target);
+// target[i] = values[i] / (scales == null ? scale : scales[i]).
+void DivideByScales(const float* values, const float* scales, float scale, int64_t count,
+                    float* target);
 
 }  // namespace berth

@@ -74,7 +74,7 @@ OperandSpec VectorSpec(Opcode opcode) {
     case Opcode::kRequantize:
     case Opcode::kQuantize:
     case Opcode::kDequantize:
-      spec.required |= kIn1;
+      spec.optional = kIn1;
       break;
     default:
       break;
@@ -130,7 +130,7 @@ std::string CheckBinaryDTypes(const Command& c) {
 }
 
 std::string CheckQuantizedDTypes(const Command& c) {
-  if (c.in1.dtype != DType::kFloat32) return "the scale must be float32";
+  if (c.in1.present() && c.in1.dtype != DType::kFloat32) return "the scale must be float32";
   const bool in_fits =
       c.opcode == Opcode::kQuantize ? IsFloat(c.in0.dtype) : IsShortInteger(c.in0.dtype);
   const bool out_fits =

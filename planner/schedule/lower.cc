@@ -89,6 +89,7 @@ absl::Status LowerNode(const Graph& graph, const Node& node, const LowerOptions&
   const std::string where = fmt::format("{} '{}'", OpName(node.kind), node.name);
   if (!tile.ok()) return Annotate(tile.status(), where);
   info.decision = fmt::format("tile {}", fmt::join(*tile, "x"));
+  builder.SetReads(node);
   BERTH_RETURN_IF_ERROR(Annotate(op.lower(call.call(), *tile, builder), where));
   return Annotate(builder.status(), where);
 }

@@ -152,9 +152,10 @@ class MachineRun {
                              DefaultTile(op, call.call(), options_.scratchpad_bytes * 45 / 100,
                                          options_.accumulator_bytes * 45 / 100));
       const size_t begin = builder.commands().size();
+      builder.SetReads(node);
       BERTH_RETURN_IF_ERROR(op.lower(call.call(), tile, builder));
       BERTH_RETURN_IF_ERROR(builder.status());
-      BERTH_RETURN_IF_ERROR(CheckCost(builder, begin, op.tile_cost(call.call(), tile), node));
+      BERTH_RETURN_IF_ERROR(CheckCost(builder, begin, TileCostOf(op, call.call(), tile), node));
     }
     return absl::OkStatus();
   }
