@@ -1,6 +1,9 @@
 // berth place FILE.csv: the placement solver on its own.
+//
+// The time limit counts from the start of the command, the reading of the file included.
 #include <chrono>
 #include <memory>
+#include <thread>
 
 #include "planner/pool/csv.h"
 #include "planner/pool/plan_pool.h"
@@ -20,6 +23,8 @@ struct Flags {
   int64_t capacity_bytes = 0;
   int64_t work_limit_units = 0;
   double time_limit_s = 0;
+  int threads = 0;  // 0: as many as the machine has
+  uint64_t seed = 1;
   bool json = false;
 };
 
@@ -35,72 +40,115 @@ absl::StatusOr<PoolProblem> ReadProblem(const Flags& flags) {
   return problem;
 }
 
+// Seconds from the start of the command.
+struct Times {
+  double first_plan_s = 0;
+  double best_plan_s = 0;
+  double total_s = 0;
+};
+
+double GapPercent(const PoolPlan& plan) {
+  if (plan.lower_bound_bytes == 0) return 0;
+  return 100.0 * static_cast<double>(plan.height_bytes - plan.lower_bound_bytes) /
+         static_cast<double>(plan.lower_bound_bytes);
+}
+
+nlohmann::ordered_json ConflictAsJson(const PoolProblem& problem, const PoolConflict& conflict) {
+  nlohmann::ordered_json names = nlohmann::ordered_json::array();
+  for (const int64_t item : conflict.items) {
+    names.push_back(problem.items[static_cast<size_t>(item)].name);
+  }
+  return {{"step", conflict.step},
+          {"proved_by", PoolConflictProofName(conflict.proof)},
+          {"required_bytes", conflict.required_bytes},
+          {"available_bytes", conflict.available_bytes},
+          {"excess_bytes", conflict.excess_bytes},
+          {"items", std::move(names)}};
+}
+
 void PrintAsJson(const Flags& flags, const PoolProblem& problem, const PoolPlan& plan,
-                 double place_ms) {
+                 const Times& times) {
   nlohmann::ordered_json json = {{"file", flags.file},
                                  {"items", problem.items.size()},
                                  {"status", PoolStatusName(plan.status)},
                                  {"height_bytes", plan.height_bytes},
                                  {"lower_bound_bytes", plan.lower_bound_bytes},
                                  {"lower_bound_step", plan.lower_bound_step},
+                                 {"proved_by", PoolBoundProofName(plan.lower_bound_proof)},
+                                 {"gap_percent", GapPercent(plan)},
                                  {"live_peak_bytes", plan.live_peak_bytes},
                                  {"fragmentation", FragmentationRatio(plan)},
+                                 {"fragmentation_bytes", plan.height_bytes - plan.live_peak_bytes},
                                  {"method", plan.method},
+                                 {"work_units", plan.work_units},
                                  {"reproducible", plan.is_reproducible},
-                                 {"place_ms", place_ms}};
+                                 {"first_plan_ms", times.first_plan_s * 1000},
+                                 {"best_plan_ms", times.best_plan_s * 1000},
+                                 {"place_ms", times.total_s * 1000}};
   if (problem.capacity_bytes) json["capacity_bytes"] = *problem.capacity_bytes;
-  if (plan.conflict) {
-    const PoolConflict& conflict = *plan.conflict;
-    nlohmann::ordered_json names = nlohmann::ordered_json::array();
-    for (const int64_t item : conflict.items) {
-      names.push_back(problem.items[static_cast<size_t>(item)].name);
-    }
-    json["conflict"] = {{"step", conflict.step},
-                        {"required_bytes", conflict.required_bytes},
-                        {"available_bytes", conflict.available_bytes},
-                        {"excess_bytes", conflict.excess_bytes},
-                        {"items", std::move(names)}};
-  }
+  if (plan.conflict) json["conflict"] = ConflictAsJson(problem, *plan.conflict);
   PrintJson(json);
 }
 
-void PrintAsText(const PoolProblem& problem, const PoolPlan& plan, double place_ms) {
-  const double ratio = plan.lower_bound_bytes > 0 ? static_cast<double>(plan.height_bytes) /
-                                                        static_cast<double>(plan.lower_bound_bytes)
-                                                  : 1.0;
-  fmt::print("{}: {} items in {} bytes, lower bound {} at step {} ({:.4f} x), by {}, {:.0f} ms\n",
-             PoolStatusName(plan.status), problem.items.size(), plan.height_bytes,
-             plan.lower_bound_bytes, plan.lower_bound_step, ratio, plan.method, place_ms);
+void PrintAsText(const PoolProblem& problem, const PoolPlan& plan, const Times& times) {
+  fmt::print("{}: {} items in {} bytes\n", PoolStatusName(plan.status), problem.items.size(),
+             plan.height_bytes);
+  fmt::print("  lower bound    {} bytes, proved by {}, gap {:.3f}%\n", plan.lower_bound_bytes,
+             plan.lower_bound_proof == PoolBoundProof::kLoad
+                 ? fmt::format("load at step {}", plan.lower_bound_step)
+                 : "search",
+             GapPercent(plan));
+  fmt::print("  fragmentation  {:.4f} x the {} bytes live at most: holes cost {} bytes\n",
+             FragmentationRatio(plan), plan.live_peak_bytes,
+             plan.height_bytes - plan.live_peak_bytes);
+  fmt::print("  method         {}\n", plan.method);
+  fmt::print("  time           first plan {:.1f} ms, best plan {:.1f} ms, all {:.1f} ms\n",
+             times.first_plan_s * 1000, times.best_plan_s * 1000, times.total_s * 1000);
   if (!plan.is_reproducible) {
     fmt::print("The time limit cut the search short: this plan is not reproducible\n");
   }
 }
 
+PoolOptions MakeOptions(const Flags& flags) {
+  PoolOptions options = {.seed = flags.seed, .threads = flags.threads};
+  if (options.threads <= 0) {
+    options.threads = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+  }
+  if (flags.work_limit_units > 0) options.work_limit_units = flags.work_limit_units;
+  // Time alone ends the search, unless the user also limits its work.
+  if (flags.time_limit_s > 0 && flags.work_limit_units == 0) {
+    options.work_limit_units = kUnlimitedWork;
+  }
+  return options;
+}
+
 absl::Status Run(const Flags& flags) {
-  BERTH_ASSIGN_OR_RETURN(const PoolProblem problem, ReadProblem(flags));
   const auto begin = std::chrono::steady_clock::now();
   const auto elapsed_s = [begin] {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   };
-  PoolOptions options;
-  if (flags.work_limit_units > 0) options.work_limit_units = flags.work_limit_units;
+  BERTH_ASSIGN_OR_RETURN(const PoolProblem problem, ReadProblem(flags));
+  PoolOptions options = MakeOptions(flags);
   if (flags.time_limit_s > 0) {
-    // Time alone ends the search, unless the user also limits its work.
-    if (flags.work_limit_units == 0) options.work_limit_units = kUnlimitedWork;
     options.should_stop = [&] { return elapsed_s() >= flags.time_limit_s; };
   }
+  Times times;
+  options.on_better_plan = [&](int64_t) {
+    times.best_plan_s = elapsed_s();
+    if (times.first_plan_s == 0) times.first_plan_s = times.best_plan_s;
+  };
   Progress progress(fmt::format("placing {} items", problem.items.size()));
   const absl::StatusOr<PoolPlan> plan = PlanPool(problem, options);
   progress.Stop();
   if (!plan.ok()) return Annotate(plan.status(), fmt::format("'{}'", flags.file));
-  const double place_ms = elapsed_s() * 1000;
+  times.total_s = elapsed_s();
   if (!flags.output.empty() && !plan->conflict) {
     BERTH_RETURN_IF_ERROR(WriteFile(flags.output, FormatPoolCsv(problem, *plan)));
   }
   if (flags.json) {
-    PrintAsJson(flags, problem, *plan, place_ms);
+    PrintAsJson(flags, problem, *plan, times);
   } else {
-    PrintAsText(problem, *plan, place_ms);
+    PrintAsText(problem, *plan, times);
   }
   if (!plan->conflict) return absl::OkStatus();
   return ResourceExhausted("{}: '{}': {}", PoolStatusName(plan->status), flags.file,
@@ -130,6 +178,10 @@ void AddPlaceCommand(CLI::App& app, CommandAction& action) {
       ->add_option("--work-limit", flags->work_limit_units,
                    "Search for so many units of work (about 3 ns each): reproducible")
       ->check(CLI::PositiveNumber);
+  command->add_option("--threads", flags->threads,
+                      "Search on so many threads; the default is all. The plan is the same")
+      ->check(CLI::PositiveNumber);
+  command->add_option("--seed", flags->seed, "Of the search; another seed, another search");
   command->add_option("-o,--output", flags->output, "Write the items with their offsets there");
   command->add_flag("--json", flags->json, "One JSON object on stdout");
   command->callback([flags, &action] { action = [flags] { return Run(*flags); }; });

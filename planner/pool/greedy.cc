@@ -10,6 +10,7 @@ namespace berth {
 namespace {
 
 // Measured: walking and updating the tree, and sorting and scanning one range.
+constexpr int64_t kUnitsBetweenQuestions = 500'000;
 constexpr int64_t kUnitsPerBlock = 128;
 constexpr int64_t kUnitsPerRange = 4;
 
@@ -88,7 +89,12 @@ Trial GreedyPlacer::Place(absl::Span<const int32_t> sequence, FitPolicy policy, 
     const int64_t fixed_bytes = set_.blocks[i].fixed_offset_bytes;
     if (fixed_bytes != kNoOffset) Put(static_cast<int32_t>(i), fixed_bytes, &trial);
   }
+  int64_t asked_units = 0;
   for (int32_t index : sequence) {
+    if (may_stop_ && work_units_ - asked_units > kUnitsBetweenQuestions) {
+      asked_units = work_units_;
+      if (budget->IsStopped()) return trial;
+    }
     const Block& block = set_.blocks[index];
     if (block.fixed_offset_bytes != kNoOffset) continue;
     const int64_t offset_bytes = ChooseOffset(block, policy);

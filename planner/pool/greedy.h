@@ -29,8 +29,12 @@ class GreedyPlacer {
 
   // Gives up at the first block that would end above `limit_bytes`. Blocks that are neither fixed
   // nor in the sequence are left out: their offset is kNoOffset.
+  // Once told so it also gives up, incomplete and with none blocked, when the budget's stop signal
+  // says so.
   Trial Place(absl::Span<const int32_t> sequence, FitPolicy policy, int64_t limit_bytes,
               WorkBudget* budget);
+
+  void AllowStop() { may_stop_ = true; }
 
  private:
   int64_t ChooseOffset(const Block& block, FitPolicy policy);
@@ -41,6 +45,7 @@ class GreedyPlacer {
   Occupancy occupancy_;
   std::vector<ByteRange> forbidden_;
   int64_t work_units_ = 0;
+  bool may_stop_ = false;
 };
 
 }  // namespace berth

@@ -11,15 +11,18 @@
 
 #include "planner/pool/exact/search.h"
 #include "planner/pool/measures.h"
+#include "planner/pool/neighbourhood.h"
 #include "planner/pool/squeaky_wheel.h"
 
 namespace berth {
 namespace {
 
 constexpr int64_t kMostPairs = 1'500'000;
+// A turn of the wheel over more blocks takes seconds.
+constexpr int64_t kMostBlocksForRounds = 3000;
 constexpr int64_t kSliceUnits = 25'000;  // between two looks at the clock: some 100 us
-constexpr int64_t kFirstRoundUnits = 100'000;
-constexpr int64_t kLastRoundUnits = 10'000'000;
+constexpr int64_t kFirstRoundUnits = 50'000;
+constexpr int64_t kLastRoundUnits = 5'000'000;
 constexpr int64_t kUnitsBeforeThreads = 1'000'000;  // small problems end sooner than threads start
 
 // The more blocks, the more the wheel does for its work, and the less exact searches do.
@@ -32,15 +35,17 @@ struct MemberKind {
   double noise;
   double height;  // between the bound (0) and what is just better than the plan (1)
   int64_t restart_units;
+  int64_t share;  // of the work of a round
 };
 
 constexpr MemberKind kExactMembers[] = {
-    {BlockMeasure::kLength, SectionChoice::kFewestPerFailure, 0.3, 0.0, 300'000},
-    {BlockMeasure::kLength, SectionChoice::kLowest, 0.3, 0.5, 150'000},
-    {BlockMeasure::kArea, SectionChoice::kFewestPerFailure, 0.3, 0.25, 500'000},
-    {BlockMeasure::kArea, SectionChoice::kLowest, 0.2, 0.0, 250'000},
-    {BlockMeasure::kLoadTimesSize, SectionChoice::kTightest, 0.2, 0.75, 150'000},
-    {BlockMeasure::kLength, SectionChoice::kTightest, 0.4, 1.0, 300'000},
+    {BlockMeasure::kTightLength, SectionChoice::kFewestPerFailure, 0.05, 0.0, 100'000, 3},
+    {BlockMeasure::kTightLength, SectionChoice::kLowest, 0.1, 0.5, 100'000, 2},
+    {BlockMeasure::kLengthRootSize, SectionChoice::kFewestPerFailure, 0.2, 0.25, 100'000, 1},
+    {BlockMeasure::kTightLength, SectionChoice::kFewestPerFailure, 0.05, 0.9, 100'000, 2},
+    {BlockMeasure::kLoadThenLength, SectionChoice::kFirstRanked, 0.2, 0.0, 100'000, 1},
+    {BlockMeasure::kTightArea, SectionChoice::kFewestPerFailure, 0.3, 0.75, 300'000, 1},
+    {BlockMeasure::kLength, SectionChoice::kLowest, 0.3, 1.0, 150'000, 1},
 };
 
 // What all members see of the search when a round begins.
@@ -132,7 +137,7 @@ class Rounds {
         bound_bytes_(lower_bound_bytes),
         wheel_(set, options.seed),
         wheel_share_(std::clamp<int64_t>(std::ssize(set.blocks) / kBlocksPerWheelShare, 1,
-                                         kLargestWheelShare)),
+                                         options.only_fit ? 1 : kLargestWheelShare)),
         model_(MakeExactModel(set, kMostPairs)) {
   }
 
@@ -140,7 +145,8 @@ class Rounds {
     int64_t round_units = kFirstRoundUnits;
     while (!IsDone() && !budget_->IsExhausted()) {
       AddMembers();
-      const int64_t shares = static_cast<int64_t>(members_.size()) + wheel_share_;
+      int64_t shares = 0;
+      for (size_t i = 0; i < MemberCount(); ++i) shares += ShareOf(i);
       const int64_t share = budget_->LeftUnits() / shares + 1;
       RunRound(std::min(round_units, share));
       round_units = std::min(round_units + round_units / 2, kLastRoundUnits);
@@ -159,6 +165,9 @@ class Rounds {
   }
 
   size_t MemberCount() const { return members_.size() + 1; }
+  int64_t ShareOf(size_t member) const {
+    return member == 0 ? wheel_share_ : kExactMembers[member - 1].share;
+  }
   bool IsDone() const {
     return incumbent_->height_bytes <= std::max(options_.target_bytes, bound_bytes_) ||
            (options_.only_fit && bound_bytes_ > options_.target_bytes);
@@ -175,7 +184,7 @@ class Rounds {
     std::atomic<size_t> next = 0;
     const auto work = [&] {
       for (size_t i = next++; i < MemberCount(); i = next++) {
-        RunMember(i, situation, i == 0 ? units * wheel_share_ : units);
+        RunMember(i, situation, units * ShareOf(i));
       }
     };
     std::vector<std::jthread> threads;
@@ -259,6 +268,11 @@ int64_t ImproveInRounds(const BlockSet& set, int64_t lower_bound_bytes,
                         const ImproveOptions& options, WorkBudget* budget, Incumbent* incumbent) {
   const auto block_count = static_cast<int64_t>(set.blocks.size());
   if (block_count * block_count > budget->LeftUnits()) return lower_bound_bytes;
+  if (block_count > kMostBlocksForRounds) {
+    ImproveByNeighbourhoods(set, lower_bound_bytes, options.target_bytes, options.seed, budget,
+                            incumbent);
+    return lower_bound_bytes;
+  }
   return Rounds(set, lower_bound_bytes, options, budget, incumbent).Run();
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <limits>
 
 namespace berth {
@@ -51,6 +52,32 @@ std::vector<double> TimesSize(const BlockSet& set, std::vector<double> values) {
   return values;
 }
 
+// The peak load of each block over the highest of all.
+std::vector<double> Tightness(const BlockSet& set) {
+  std::vector<double> peaks = PeakLoads(set);
+  const double highest = peaks.empty() ? 1 : *std::max_element(peaks.begin(), peaks.end());
+  for (double& peak : peaks) peak /= highest;
+  return peaks;
+}
+
+std::vector<double> TimesTightness(const BlockSet& set, std::vector<double> values) {
+  constexpr double kSharpness = 8;
+  const std::vector<double> tightness = Tightness(set);
+  for (size_t i = 0; i < values.size(); ++i) values[i] *= std::pow(tightness[i], kSharpness);
+  return values;
+}
+
+std::vector<double> LoadThenLength(const BlockSet& set) {
+  constexpr double kLoadFirst = 100;  // lengths are at most 1
+  std::vector<double> values = Tightness(set);
+  const std::vector<double> lengths = MeasureBlocks(set, BlockMeasure::kLength);
+  const double longest = lengths.empty() ? 1 : *std::max_element(lengths.begin(), lengths.end());
+  for (size_t i = 0; i < values.size(); ++i) {
+    values[i] = kLoadFirst * values[i] + lengths[i] / longest;
+  }
+  return values;
+}
+
 double HintRank(const Block& block) {
   if (block.hint_offset_bytes == kNoOffset) return std::numeric_limits<double>::lowest();
   return -static_cast<double>(block.hint_offset_bytes);
@@ -76,6 +103,14 @@ std::string_view BlockMeasureName(BlockMeasure measure) {
       return "conflicts x size";
     case BlockMeasure::kLoadTimesSize:
       return "load x size";
+    case BlockMeasure::kTightLength:
+      return "tightness x length";
+    case BlockMeasure::kTightArea:
+      return "tightness x area";
+    case BlockMeasure::kLengthRootSize:
+      return "length x root of size";
+    case BlockMeasure::kLoadThenLength:
+      return "load, then length";
     case BlockMeasure::kHint:
       return "hint";
   }
@@ -102,6 +137,17 @@ std::vector<double> MeasureBlocks(const BlockSet& set, BlockMeasure measure) {
       return TimesSize(set, CountConflicts(set));
     case BlockMeasure::kLoadTimesSize:
       return TimesSize(set, PeakLoads(set));
+    case BlockMeasure::kTightLength:
+      return TimesTightness(set, MeasureBlocks(set, BlockMeasure::kLength));
+    case BlockMeasure::kTightArea:
+      return TimesTightness(set, MeasureBlocks(set, BlockMeasure::kArea));
+    case BlockMeasure::kLengthRootSize:
+      return ForEachBlock(set, [&](const Block& block) {
+        return static_cast<double>(set.LengthSteps(block)) *
+               std::sqrt(static_cast<double>(block.size_bytes));
+      });
+    case BlockMeasure::kLoadThenLength:
+      return LoadThenLength(set);
     case BlockMeasure::kHint:
       return ForEachBlock(set, HintRank);
   }

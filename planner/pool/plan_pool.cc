@@ -4,6 +4,7 @@
 
 #include "base/status.h"
 #include "planner/pool/blocks.h"
+#include "planner/pool/conflict.h"
 #include "planner/pool/improve.h"
 #include "planner/pool/incumbent.h"
 #include "planner/pool/lower_bound.h"
@@ -14,6 +15,7 @@
 namespace berth {
 namespace {
 
+constexpr int64_t kMostConflictUnits = 10'000'000;
 constexpr int64_t kFitShare = 4;  // of the budget, goes to searches at the capacity alone
 
 // What is low enough: the bound, or the capacity where fitting is all that is asked.
@@ -76,26 +78,6 @@ PoolStatus Judge(const PoolProblem& problem, int64_t bound_bytes, int64_t height
   return height_bytes == bound_bytes ? PoolStatus::kOptimal : PoolStatus::kFeasible;
 }
 
-// A step at which the plan reaches its height.
-int64_t HighestStep(const PoolProblem& problem, const PoolPlan& plan) {
-  for (size_t i = 0; i < problem.items.size(); ++i) {
-    const PoolItem& item = problem.items[i];
-    if (plan.offset_bytes[i] + item.size_bytes == plan.height_bytes) return item.begin_step;
-  }
-  return 0;
-}
-
-PoolConflict FindConflict(const PoolProblem& problem, const PoolPlan& plan) {
-  const bool is_proved = plan.status == PoolStatus::kInfeasible;
-  PoolConflict conflict;
-  conflict.step = is_proved ? plan.lower_bound_step : HighestStep(problem, plan);
-  conflict.items = ItemsLiveAt(problem, conflict.step);
-  conflict.required_bytes = is_proved ? plan.lower_bound_bytes : plan.height_bytes;
-  conflict.available_bytes = *problem.capacity_bytes;
-  conflict.excess_bytes = conflict.required_bytes - conflict.available_bytes;
-  return conflict;
-}
-
 }  // namespace
 
 absl::StatusOr<PoolPlan> PlanPool(const PoolProblem& problem, const PoolOptions& options) {
@@ -122,7 +104,8 @@ absl::StatusOr<PoolPlan> PlanPool(const PoolProblem& problem, const PoolOptions&
   plan.is_reproducible = !budget.was_stopped;
   plan.status = Judge(problem, bound_bytes, plan.height_bytes);
   if (plan.status == PoolStatus::kInfeasible || plan.status == PoolStatus::kTimeout) {
-    plan.conflict = FindConflict(problem, plan);
+    plan.conflict = FindConflict(problem, plan, {std::min(options.work_limit_units, kMostConflictUnits),
+                                                     options.should_stop});
   }
   if (problem.objective == PoolObjective::kFitThenReuse) {
     plan.reuse = MeasureReuse(set, incumbent.offset_bytes);

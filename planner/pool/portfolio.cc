@@ -6,6 +6,7 @@
 
 #include "planner/pool/greedy.h"
 #include "planner/pool/measures.h"
+#include "planner/pool/time_order.h"
 
 namespace berth {
 namespace {
@@ -29,6 +30,8 @@ constexpr Entry kEntries[] = {
     {BlockMeasure::kEarliest, BlockMeasure::kSize, FitPolicy::kFirstFit},
     {BlockMeasure::kArea, BlockMeasure::kSize, FitPolicy::kFirstFit},
 };
+// From here on a greedy trial takes long enough to have a quick plan before it.
+constexpr int64_t kLargeBlockCount = 4000;
 constexpr Entry kByHint = {BlockMeasure::kHint, BlockMeasure::kSize, FitPolicy::kFirstFit};
 
 void RunEntry(const BlockSet& set, const Entry& entry, GreedyPlacer* placer, WorkBudget* budget,
@@ -52,11 +55,16 @@ bool HasHints(const BlockSet& set) {
 void RunGreedyPortfolio(const BlockSet& set, int64_t target_bytes, WorkBudget* budget,
                         Incumbent* incumbent) {
   GreedyPlacer placer(set);
+  if (std::ssize(set.blocks) >= kLargeBlockCount && !HasFixedBlocks(set)) {
+    incumbent->Offer(PlaceInTimeOrder(set), "best-fit in order of time");
+  }
+  if (!incumbent->offset_bytes.empty()) placer.AllowStop();
   if (HasHints(set)) RunEntry(set, kByHint, &placer, budget, incumbent);
   for (const Entry& entry : kEntries) {
     const bool has_plan = !incumbent->offset_bytes.empty();
     if (has_plan && (incumbent->height_bytes <= target_bytes || budget->IsExhausted())) return;
     RunEntry(set, entry, &placer, budget, incumbent);
+    if (!incumbent->offset_bytes.empty()) placer.AllowStop();
   }
 }
 

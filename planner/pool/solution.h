@@ -30,11 +30,19 @@ enum class PoolBoundProof : uint8_t {
 };
 std::string_view PoolBoundProofName(PoolBoundProof proof);  // "load at step", "search"
 
-// Why the capacity is missed: the items live at one step and what they take together.
+enum class PoolConflictProof : uint8_t {
+  kLoad,    // the items are live together at the step; without any one of them the rest would fit
+  kSearch,  // a search showed that the items fit in no way; leaving some out did not show it
+  kNone,    // not proved: the items live where the best plan is highest
+};
+std::string_view PoolConflictProofName(PoolConflictProof proof);  // "load at step", "search", "none"
+
+// Why the capacity is missed: items that cannot lie within it together.
 struct PoolConflict {
-  int64_t step = 0;             // where the items meet
+  PoolConflictProof proof = PoolConflictProof::kNone;
+  int64_t step = 0;             // where the items meet; by search, where most of them are live
   std::vector<int64_t> items;   // indexes into the problem's items, largest first
-  int64_t required_bytes = 0;   // by the bound (infeasible) or by the best plan found (timeout)
+  int64_t required_bytes = 0;   // at least, by the proof; without one, by the best plan found
   int64_t available_bytes = 0;  // the capacity
   int64_t excess_bytes = 0;     // required - available
 };

@@ -17,11 +17,12 @@ struct WorkBudget {
 
   void Spend(int64_t units) { spent_units += units; }
   int64_t LeftUnits() const { return was_stopped ? 0 : limit_units - spent_units; }
-  // Asks the stop signal too: call it between trials, not in inner loops.
-  bool IsExhausted() {
+  // Asks the stop signal: call it between trials, not in inner loops.
+  bool IsStopped() {
     was_stopped = was_stopped || (should_stop && should_stop());
-    return LeftUnits() <= 0;
+    return was_stopped;
   }
+  bool IsExhausted() { return IsStopped() || LeftUnits() <= 0; }
 };
 
 }  // namespace berth

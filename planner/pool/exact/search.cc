@@ -22,6 +22,7 @@ ExactSearch::ExactSearch(const ExactModel& model, ExactStrategy strategy)
   position_.assign(model.block_count, 0);
   failed_states_.Reserve(
       std::min(kLargestTable, std::bit_ceil(kStatesPerBlock * (1 + model.set_block.size()))));
+  lives_in_.assign(model.block_count, kNone);
   live_ = model.section_entries;
   int32_t most_live = 0;
   for (int32_t s = 0; s < model.section_count; ++s) {
@@ -52,6 +53,7 @@ void ExactSearch::Restart() {
   sections_.resize(model_.section_count);
   step_ = Step::kEnter;
   for (int32_t s = 0; s < model_.section_count; ++s) {
+    sections_[s].waiting = model_.section_first[s + 1] - model_.section_first[s];
     if (!UpdateSection(s)) step_ = Step::kFailed;
   }
   if (model_.fixed_height > height_) step_ = Step::kFailed;
@@ -250,7 +252,7 @@ void ExactSearch::ListChoices(int32_t section) {
     const int32_t b = entry.block;
     if (offset_[b] != sections_[section].floor) continue;
     const int32_t twin = model_.twin_before[b];
-    if (twin != kNone && IsWaiting(twin)) continue;
+    if (twin != kNone && offset_[twin] == offset_[b]) continue;
     choices_.push_back({b, 0, {}});
   }
   std::sort(choices_.begin() + static_cast<std::ptrdiff_t>(first), choices_.end(),
@@ -281,6 +283,7 @@ bool ExactSearch::Place(int32_t block) {
     if (!is_dirty_[s]) dirty_.push_back(s);
     is_dirty_[s] = 1;
   }
+  ListStackable(block, offset);
   const absl::Span<const ExactModel::Meeting> meetings = model_.MeetingsOf(block);
   spent_units_ += static_cast<int64_t>(meetings.size());
   for (const ExactModel::Meeting& meeting : meetings) {
@@ -289,38 +292,36 @@ bool ExactSearch::Place(int32_t block) {
       return false;
     }
   }
-  return model_.span_class[block] == kNone || LiftStacked(block);
-}
-
-// Of two blocks over the same sections that lie on each other the one with the lower index is the
-// lower one; so such a block does not lie on `placed`, but on some other block.
-bool ExactSearch::LiftStacked(int32_t placed) {
-  const int64_t end = position_[placed] + model_.size[placed];
-  for (const ExactModel::Meeting& meeting : model_.MeetingsOf(placed)) {
-    const int32_t b = meeting.block;
-    if (b >= placed) break;
-    if (offset_[b] != end || model_.span_class[b] != model_.span_class[placed]) continue;
-    if (!Raise(b, model_.FitAtLeast(b, NextEnd(b, kNone)))) return false;
+  // They do not lie on `block` itself, but on some other one.
+  for (const int32_t b : stackable_) {
+    if (!Raise(b, model_.FitAtLeast(b, NextEnd(b, kNone, kNeverFits)))) return false;
   }
   return true;
 }
 
-// The least offset at which the block lies on another that still waits and does not live in
-// `section`, or on a fixed one.
-int64_t ExactSearch::NextEnd(int32_t block, int32_t section) {
-  int64_t least = kNeverFits;
+// Of two blocks over the same sections that lie on each other the one with the lower index is the
+// lower one: what is alike but for its size, comes before, and could lie where `placed` lies.
+void ExactSearch::ListStackable(int32_t placed, int64_t offset) {
+  stackable_.clear();
+  if (model_.span_class[placed] == kNone) return;
+  for (const ExactModel::Meeting& meeting : model_.MeetingsOf(placed)) {
+    const int32_t b = meeting.block;
+    if (b >= placed) break;
+    if (offset_[b] == offset && model_.span_class[b] == model_.span_class[placed]) {
+      stackable_.push_back(b);
+    }
+  }
+}
+
+// The least offset, if below `least`, at which the block lies on another that still waits and does
+// not live in `section`, or on a fixed one.
+int64_t ExactSearch::NextEnd(int32_t block, int32_t section, int64_t least) {
   const absl::Span<const ExactModel::Meeting> meetings = model_.MeetingsOf(block);
-  const auto lives_there = [&](int32_t other) {
-    const absl::Span<const int32_t> covered = model_.SectionsOf(other);
-    return std::binary_search(covered.begin(), covered.end(), section);
-  };
-  spent_units_ += static_cast<int64_t>(meetings.size());
+  spent_units_ += static_cast<int64_t>(meetings.size()) / 2;
   for (const ExactModel::Meeting& meeting : meetings) {
     const int32_t other = meeting.block;
-    if (!IsWaiting(other)) continue;
     const int64_t end = offset_[other] + model_.size[other];
-    if (end >= least || (section != kNone && lives_there(other))) continue;
-    least = end;
+    if (end < least && (section == kNone || lives_in_[other] != section)) least = end;
   }
   if (model_.has_fixed) {
     for (const ExactModel::FixedRange& range : model_.ForbiddenTo(block)) {
@@ -334,9 +335,11 @@ bool ExactSearch::SkipFloor(int32_t section) {
   const int64_t floor = sections_[section].floor;
   int64_t next = kNeverFits;
   for (const ExactModel::SectionEntry& entry : Live(section)) {
-    if (!IsWaiting(entry.block)) continue;
-    const int64_t offset = offset_[entry.block];
-    next = std::min(next, offset > floor ? offset : NextEnd(entry.block, section));
+    lives_in_[entry.block] = section;
+    if (offset_[entry.block] > floor) next = std::min(next, offset_[entry.block]);
+  }
+  for (const ExactModel::SectionEntry& entry : Live(section)) {
+    if (offset_[entry.block] == floor) next = NextEnd(entry.block, section, next);
   }
   if (next + sections_[section].rest > height_) {
     weight_[section] += 1;
@@ -369,6 +372,9 @@ bool ExactSearch::Raise(int32_t block, int64_t offset) {
 }
 
 bool ExactSearch::UpdateSections() {
+  // Where it failed often, it fails first: then the others need no update.
+  std::sort(dirty_.begin(), dirty_.end(),
+            [&](int32_t a, int32_t b) { return weight_[a] > weight_[b]; });
   for (size_t i = 0; i < dirty_.size(); ++i) {
     const int32_t s = dirty_[i];
     const Section& old = sections_[s];
@@ -391,7 +397,7 @@ bool ExactSearch::UpdateSections() {
 bool ExactSearch::UpdateSection(int32_t s) {
   const int32_t first = model_.section_first[s];
   ExactModel::SectionEntry* live = &live_[first];
-  const int32_t count = model_.section_first[s + 1] - first;
+  const int32_t count = sections_[s].waiting;
   spent_units_ += count;
   int64_t* offsets = sorted_offsets_.data();
   int32_t waiting = 0;

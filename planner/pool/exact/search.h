@@ -46,7 +46,7 @@ struct ExactStrategy {
   std::vector<double> priorities;  // by block of the model: larger is tried first
   double noise = 0;                // relative, of the priorities after a restart
   int64_t restart_units = 300'000;  // of the first run
-  double restart_growth = 1.3;
+  double restart_growth = 1.15;
   uint64_t seed = 1;
 };
 
@@ -108,16 +108,16 @@ class ExactSearch {
   bool Try(const Choice& choice, int32_t section);
   bool Place(int32_t block);
   bool SkipFloor(int32_t section);
-  int64_t NextEnd(int32_t block, int32_t section);
-  bool LiftStacked(int32_t placed);
+  int64_t NextEnd(int32_t block, int32_t section, int64_t least);
+  void ListStackable(int32_t placed, int64_t offset);
   bool Raise(int32_t block, int64_t offset);
   bool UpdateSections();
   bool UpdateSection(int32_t section);
   bool FitsBetweenFixed(int32_t section);
+  // What waits there, and maybe what was placed since the section was last updated.
   absl::Span<const ExactModel::SectionEntry> Live(int32_t section) const {
     return {live_.data() + model_.section_first[section],
-            static_cast<size_t>(model_.section_first[section + 1] -
-                                model_.section_first[section])};
+            static_cast<size_t>(sections_[section].waiting)};
   }
   void Undo(size_t trail_size);
   bool IsWaiting(int32_t block) const { return offset_[block] < kNeverFits; }
@@ -131,7 +131,9 @@ class ExactSearch {
   std::vector<int64_t> offset_;  // least offset of waiting blocks; kNeverFits: placed
   std::vector<int64_t> position_;
   std::vector<Section> sections_;
-  std::vector<ExactModel::SectionEntry> live_;  // as in the model, reordered within sections
+  // As in the model, reordered within sections: the first sections_[s].waiting of them wait. Placing
+  // only reorders what waits, so that after undoing the same blocks are at the front.
+  std::vector<ExactModel::SectionEntry> live_;
   std::vector<int64_t> sorted_offsets_;
   std::vector<uint8_t> is_dirty_;
   std::vector<int32_t> dirty_;
@@ -139,7 +141,8 @@ class ExactSearch {
   std::vector<Choice> choices_;
   std::vector<Saved> trail_;
   std::vector<std::pair<int64_t, int64_t>> jobs_;
-  std::vector<int32_t> crossing_;
+  std::vector<int32_t> stackable_;
+  std::vector<int32_t> lives_in_;  // by block: the section asked for last where it lives
   FailedStates failed_states_;
   StateHash hash_;
   // Where Enter goes next.
