@@ -16,6 +16,7 @@
 namespace berth {
 namespace {
 
+constexpr int64_t kDefaultWorkUnits = 4'000'000'000;
 constexpr int64_t kUnlimitedWork = int64_t{1} << 60;
 
 struct Flags {
@@ -114,7 +115,8 @@ PoolOptions MakeOptions(const Flags& flags) {
   if (options.threads <= 0) {
     options.threads = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
   }
-  if (flags.work_limit_units > 0) options.work_limit_units = flags.work_limit_units;
+  options.work_limit_units =
+      flags.work_limit_units > 0 ? flags.work_limit_units : kDefaultWorkUnits;
   // Time alone ends the search, unless the user also limits its work.
   if (flags.time_limit_s > 0 && flags.work_limit_units == 0) {
     options.work_limit_units = kUnlimitedWork;
@@ -175,11 +177,14 @@ void AddPlaceCommand(CLI::App& app, CommandAction& action) {
                    "Search for so many seconds; a plan that is cut short is not reproducible")
       ->check(CLI::PositiveNumber);
   command
-      ->add_option("--work-limit", flags->work_limit_units,
-                   "Search for so many units of work (about 3 ns each): reproducible")
+      ->add_option(
+          "--work-limit", flags->work_limit_units,
+          "Search for so many units of work (about 3 ns each): reproducible; the default is "
+          "some 10 s on two threads")
       ->check(CLI::PositiveNumber);
-  command->add_option("--threads", flags->threads,
-                      "Search on so many threads; the default is all. The plan is the same")
+  command
+      ->add_option("--threads", flags->threads,
+                   "Search on so many threads; the default is all. The plan is the same")
       ->check(CLI::PositiveNumber);
   command->add_option("--seed", flags->seed, "Of the search; another seed, another search");
   command->add_option("-o,--output", flags->output, "Write the items with their offsets there");
