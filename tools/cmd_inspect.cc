@@ -1,200 +1,116 @@
-// berth inspect BUNDLE: what the file says, without running or proving it (see `berth verify`).
+// berth inspect BUNDLE: what the file says, without running or proving it (see `berth verify`), and
+// views of its plan: --timeline, --interference, --why, --memory-map.
 #include <memory>
 
-#include "berth/program.h"
-#include "runtime/bundle/sections.h"
 #include "tools/command.h"
+#include "tools/inspect_interference.h"
+#include "tools/inspect_memory_map.h"
+#include "tools/inspect_summary.h"
+#include "tools/inspect_timeline.h"
+#include "tools/inspect_why.h"
 #include "tools/json_output.h"
 #include "tools/report_text.h"
+#include "tools/write_file.h"
 
 namespace berth {
 namespace {
 
 struct Flags {
-  std::string bundle;
-  bool json = false;
+  std::string bundle, value, map_file;
+  bool json = false, timeline = false, interference = false, why = false, map = false;
+
+  bool HasView() const { return timeline || interference || why || map; }
 };
 
-// Commands of each op by kind of engine. The bundle may be unproved: whatever is out of range is
-// left out.
-struct OpCommands {
-  int64_t dma = 0, matrix = 0, vector = 0, host = 0;
+// What was asked for, made before anything is printed: a failure leaves no half an answer.
+class Views {
+ public:
+  Views(const Flags& flags, const InspectedPlan& plan) : flags_(flags), plan_(plan) {}
 
-  void Count(EngineKind kind) {
-    switch (kind) {
-      case EngineKind::kDma:
-        ++dma;
-        break;
-      case EngineKind::kMatrix:
-        ++matrix;
-        break;
-      case EngineKind::kVector:
-        ++vector;
-        break;
-      case EngineKind::kHost:
-        ++host;
-        break;
+  absl::Status Make() {
+    if (flags_.timeline) BERTH_RETURN_IF_ERROR(AddTimeline());
+    if (flags_.interference) AddInterference();
+    if (flags_.why) BERTH_RETURN_IF_ERROR(AddWhy());
+    if (flags_.map) BERTH_RETURN_IF_ERROR(AddMap());
+    return absl::OkStatus();
+  }
+
+  const std::string& text() const { return text_; }
+  nlohmann::ordered_json& json() { return json_; }
+
+ private:
+  absl::Status AddTimeline() {
+    if (flags_.json) {
+      BERTH_ASSIGN_OR_RETURN(json_["timeline"], TimelineJson(plan_));
+      return absl::OkStatus();
+    }
+    BERTH_ASSIGN_OR_RETURN(const std::string text, TimelineText(plan_));
+    Append(text);
+    return absl::OkStatus();
+  }
+
+  void AddInterference() {
+    if (flags_.json) {
+      json_["interference"] = InterferenceJson(plan_);
+    } else {
+      Append(InterferenceText(plan_));
     }
   }
+
+  absl::Status AddWhy() {
+    BERTH_ASSIGN_OR_RETURN(const Explanation why, ExplainValue(plan_, flags_.value));
+    if (flags_.json) {
+      json_["why"] = ExplanationJson(plan_, why);
+    } else {
+      Append(ExplanationText(plan_, why));
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status AddMap() {
+    const std::string page = MemoryMapPage(MemoryMapData(plan_));
+    BERTH_RETURN_IF_ERROR(WriteFile(flags_.map_file, page));
+    json_["memory_map"] = {{"file", flags_.map_file}, {"file_bytes", page.size()}};
+    Append(
+        fmt::format("Wrote '{}' ({} bytes): open it in a browser\n", flags_.map_file, page.size()));
+    return absl::OkStatus();
+  }
+
+  void Append(const std::string& text) {
+    if (!text_.empty()) text_ += "\n";
+    text_ += text;
+  }
+
+  const Flags& flags_;
+  const InspectedPlan& plan_;
+  std::string text_;
+  nlohmann::ordered_json json_;
 };
 
-struct Inspection {
-  std::shared_ptr<const Bundle> bundle;
-  std::unique_ptr<FileMapping> file;
-  Sections sections;
-  MemoryRequirements memory;
-  std::vector<OpCommands> op_commands;   // by op
-  std::vector<int64_t> engine_commands;  // by engine
-
-  const BundleContents& info() const { return bundle->info(); }
-};
-
-absl::StatusOr<Inspection> Inspect(const std::string& path) {
-  Inspection result;
-  BERTH_ASSIGN_OR_RETURN(result.bundle, Bundle::Open(path, LoadLevel::kTrusted));
-  BERTH_ASSIGN_OR_RETURN(result.file, FileMapping::Open(path));
-  BERTH_ASSIGN_OR_RETURN(result.sections, ReadSections(result.file->bytes()));
-  result.memory = RequirementsOf(*result.bundle);
-  const ProgramView& program = result.bundle->program();
-  result.op_commands.resize(result.info().ops.size());
-  result.engine_commands.resize(program.engines.size());
-  for (const Command& command : program.commands) {
-    if (command.engine >= program.engines.size()) continue;
-    ++result.engine_commands[command.engine];
-    if (command.op >= result.op_commands.size()) continue;
-    result.op_commands[command.op].Count(program.engines[command.engine].kind);
+absl::Status ShowViews(const Flags& flags, std::shared_ptr<const Bundle> bundle) {
+  absl::StatusOr<InspectedPlan> plan = MakeInspectedPlan(std::move(bundle));
+  if (!plan.ok()) return Annotate(plan.status(), fmt::format("bundle '{}'", flags.bundle));
+  Views views(flags, *plan);
+  BERTH_RETURN_IF_ERROR(views.Make());
+  if (!flags.json) {
+    fmt::print("{}", views.text());
+    return absl::OkStatus();
   }
-  return result;
-}
-
-nlohmann::ordered_json Interface(const std::vector<TensorInfo>& tensors) {
-  nlohmann::ordered_json list = nlohmann::ordered_json::array();
-  for (const TensorInfo& tensor : tensors) {
-    list.push_back(
-        {{"name", tensor.name},
-         {"dtype", DTypeName(tensor.type.dtype)},
-         {"shape", std::vector<int64_t>(tensor.type.shape.begin(), tensor.type.shape.end())}});
-  }
-  return list;
-}
-
-nlohmann::ordered_json SectionsJson(const Inspection& i) {
-  nlohmann::ordered_json list = nlohmann::ordered_json::array();
-  for (size_t s = 0; s < i.sections.bytes.size(); ++s) {
-    list.push_back({{"name", SectionName(static_cast<SectionKind>(s))},
-                    {"offset_bytes", i.sections.bytes[s].data() - i.file->bytes().data()},
-                    {"size_bytes", i.sections.bytes[s].size()}});
-  }
-  return list;
-}
-
-nlohmann::ordered_json PlansJson(const BundleContents& info) {
-  nlohmann::ordered_json list = nlohmann::ordered_json::array();
-  for (const MemoryPlan& plan : info.memories) {
-    list.push_back({{"memory", plan.memory},
-                    {"height_bytes", plan.height_bytes},
-                    {"lower_bound_bytes", plan.lower_bound_bytes},
-                    {"capacity_bytes", plan.capacity_bytes},
-                    {"buffers", plan.buffer_count},
-                    {"status", PlanStatusName(plan.status)}});
-  }
-  return list;
-}
-
-nlohmann::ordered_json OpsJson(const Inspection& i) {
-  nlohmann::ordered_json list = nlohmann::ordered_json::array();
-  for (size_t o = 0; o < i.info().ops.size(); ++o) {
-    const OpInfo& op = i.info().ops[o];
-    const OpCommands& commands = i.op_commands[o];
-    list.push_back({{"name", op.name},
-                    {"kind", op.kind},
-                    {"decision", op.decision},
-                    {"macs", op.macs},
-                    {"min_dram_bytes", op.min_dram_bytes},
-                    {"dma_commands", commands.dma},
-                    {"matrix_commands", commands.matrix},
-                    {"vector_commands", commands.vector},
-                    {"host_commands", commands.host}});
-  }
-  return list;
-}
-
-nlohmann::ordered_json EnginesJson(const Inspection& i) {
-  nlohmann::ordered_json object = nlohmann::ordered_json::object();
-  const ProgramView& program = i.bundle->program();
-  for (size_t e = 0; e < program.engines.size(); ++e) {
-    object[EngineName(program.engines[e])] = {{"command_count", i.engine_commands[e]}};
-  }
-  return object;
-}
-
-void PrintAsJson(const std::string& path, const Inspection& i) {
-  nlohmann::ordered_json json;
-  json["bundle"] = path;
-  json["file_bytes"] = i.file->bytes().size();
-  json["version"] = fmt::format("{}.{}", i.sections.header.major, i.sections.header.minor);
-  json["target_fingerprint"] = fmt::format("{:016x}", i.sections.header.target_fingerprint);
-  AddPlanJson(i.info(), json);
-  json["memory"] = {{"constants_bytes", i.memory.constants_bytes},
-                    {"pool_bytes", i.memory.pool_bytes},
-                    {"scratchpad_bytes", i.memory.scratchpad_bytes},
-                    {"accumulator_bytes", i.memory.accumulator_bytes},
-                    {"arena_bytes", i.memory.arena_bytes}};
-  json["sections"] = SectionsJson(i);
-  json["inputs"] = Interface(i.info().inputs);
-  json["outputs"] = Interface(i.info().outputs);
-  json["plans"] = PlansJson(i.info());
-  json["engines"] = EnginesJson(i);
-  json["ops"] = OpsJson(i);
+  nlohmann::ordered_json json = {{"bundle", flags.bundle}};
+  AddPlanJson(plan->info(), json);
+  json.update(views.json());
   PrintJson(json);
-}
-
-void PrintTensors(std::string_view title, const std::vector<TensorInfo>& tensors) {
-  fmt::print("{}\n", title);
-  for (size_t t = 0; t < tensors.size(); ++t) {
-    fmt::print("  {:>3}  {:<32} {}\n", t, tensors[t].name, tensors[t].type.ToString());
-  }
-}
-
-void PrintOps(const Inspection& i) {
-  fmt::print(
-      "Ops, in the order in which they run (commands by engine)\n  {:<32} {:<24} {:>12} {:>6} "
-      "{:>6} {:>6} {:>6}  {}\n",
-      "name", "kind", "MACs", "DMA", "matrix", "vector", "host", "decision");
-  for (size_t o = 0; o < i.info().ops.size(); ++o) {
-    const OpInfo& op = i.info().ops[o];
-    const OpCommands& commands = i.op_commands[o];
-    fmt::print("  {:<32.32} {:<24.24} {:>12} {:>6} {:>6} {:>6} {:>6}  {}\n", op.name, op.kind,
-               op.macs, commands.dma, commands.matrix, commands.vector, commands.host, op.decision);
-  }
-}
-
-void PrintAsText(const std::string& path, const Inspection& i) {
-  fmt::print("'{}': bundle {}.{}, {} bytes\n", path, i.sections.header.major,
-             i.sections.header.minor, i.file->bytes().size());
-  for (size_t s = 0; s < i.sections.bytes.size(); ++s) {
-    fmt::print("  {:<20} {:>12} bytes at {:>12}\n", SectionName(static_cast<SectionKind>(s)),
-               i.sections.bytes[s].size(), i.sections.bytes[s].data() - i.file->bytes().data());
-  }
-  fmt::print(
-      "Memory: {} bytes of constants for all contexts; for each context an arena of {} bytes "
-      "(pool {}, scratchpad {}, accumulators {})\n",
-      i.memory.constants_bytes, i.memory.arena_bytes, i.memory.pool_bytes,
-      i.memory.scratchpad_bytes, i.memory.accumulator_bytes);
-  PrintTensors("Inputs", i.info().inputs);
-  PrintTensors("Outputs", i.info().outputs);
-  fmt::print("{}  cycles at least {}, DRAM bytes at least {}\nCommands by engine\n",
-             PlanText(i.info()), i.info().cycles_lower_bound, i.info().dram_bytes_lower_bound);
-  const ProgramView& program = i.bundle->program();
-  for (size_t e = 0; e < program.engines.size(); ++e) {
-    fmt::print("  {:<8} {:>9}\n", EngineName(program.engines[e]), i.engine_commands[e]);
-  }
-  PrintOps(i);
+  return absl::OkStatus();
 }
 
 absl::Status Run(const Flags& flags) {
-  BERTH_ASSIGN_OR_RETURN(const Inspection inspection, Inspect(flags.bundle));
-  (flags.json ? PrintAsJson : PrintAsText)(flags.bundle, inspection);
+  BERTH_ASSIGN_OR_RETURN(std::shared_ptr<const Bundle> bundle,
+                         Bundle::Open(flags.bundle, LoadLevel::kTrusted));
+  if (flags.HasView()) return ShowViews(flags, std::move(bundle));
+  if (!flags.json) return PrintSummary(flags.bundle, *bundle);
+  nlohmann::ordered_json json = {{"bundle", flags.bundle}};
+  BERTH_RETURN_IF_ERROR(AddSummaryJson(flags.bundle, *bundle, json));
+  PrintJson(json);
   return absl::OkStatus();
 }
 
@@ -204,8 +120,19 @@ void AddInspectCommand(CLI::App& app, CommandAction& action) {
   auto flags = std::make_shared<Flags>();
   CLI::App* command = app.add_subcommand("inspect", "What a bundle holds: memory, plans, ops");
   command->add_option("bundle", flags->bundle, "Bundle file")->required();
+  command->add_flag("--timeline", flags->timeline, "When each value's bytes are needed");
+  command->add_flag("--interference", flags->interference,
+                    "Which buffers need bytes at the same time, and the heaviest clique");
+  CLI::Option* why = command->add_option(
+      "--why", flags->value, "What a value shares its bytes with, and why that is safe");
+  CLI::Option* map =
+      command->add_option("--memory-map", flags->map_file, "Write a page that draws the memories");
   command->add_flag("--json", flags->json, "One JSON object on stdout");
-  command->callback([flags, &action] { action = [flags] { return Run(*flags); }; });
+  command->callback([flags, why, map, &action] {
+    flags->why = why->count() > 0;
+    flags->map = map->count() > 0;
+    action = [flags] { return Run(*flags); };
+  });
 }
 
 }  // namespace berth
