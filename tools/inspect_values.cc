@@ -15,7 +15,8 @@ uint32_t LastOp(const ValueInfo& value) {
 std::string StorageText(const InspectedPlan& plan, const ValueInfo& value) {
   const std::vector<ValueInfo>& values = plan.info().values;
   const std::string source =
-      value.source < 0 ? "" : " " + Shown(values[static_cast<size_t>(value.source)].name);
+      value.source < 0 ? ""
+                       : fmt::format(" {}", Shown(values[static_cast<size_t>(value.source)].name));
   switch (value.storage) {
     case ValueStorage::kOwn:
       return "own";
