@@ -7,9 +7,11 @@ const HUES = [
 ];
 const COLOURS = HUES.length;
 
-// Names come from models and may hold anything: control and direction characters become visible.
+// Names come from models and may hold anything: control and direction characters become visible,
+// and none is endless.
 function shown(text) {
-  return text.replace(/[\u0000-\u001f\u007f]/g, (c) =>
+  const short = text.length > 160 ? `${text.slice(0, 160)}\u2026` : text;
+  return short.replace(/[\u0000-\u001f\u007f]/g, (c) =>
       c === '\u007f' ? '\u2421' : String.fromCharCode(0x2400 + c.charCodeAt(0)))
       .replace(/[\u0080-\u009f\u200e\u200f\u2028-\u202e\u2066-\u2069]/g, '\ufffd');
 }
