@@ -3,6 +3,12 @@
 #include <algorithm>
 
 namespace berth {
+namespace {
+
+constexpr size_t kMostPairs = 4000000;
+constexpr size_t kMostTouches = 2000;  // on either side, where there are more pairs
+
+}  // namespace
 
 absl::StatusOr<OrderProver> OrderProver::Create(const ProgramView& program) {
   BERTH_ASSIGN_OR_RETURN(verify::HappensBefore order, verify::HappensBefore::Build(program));
@@ -36,22 +42,38 @@ std::vector<OrderProver::Touch> OrderProver::TouchesOf(uint32_t slot, ByteRange 
   return touches;
 }
 
+// Of each engine the last command decides.
+bool OrderProver::AllFinished(const std::vector<Touch>& before,
+                              const std::vector<Touch>& after) const {
+  std::vector<int64_t> last(of_engine_.size(), -1);
+  for (const Touch& touch : before) last[program_.commands[touch.command].engine] = touch.command;
+  for (const Touch& touch : after) {
+    for (const int64_t command : last) {
+      if (command >= 0 && !Finished(static_cast<uint32_t>(command), touch.command)) return false;
+    }
+  }
+  return true;
+}
+
 ReuseProof OrderProver::Prove(uint32_t earlier_slot, uint32_t later_slot, ByteRange bytes) const {
-  const std::vector<Touch> before = TouchesOf(earlier_slot, bytes);
-  const std::vector<Touch> after = TouchesOf(later_slot, bytes);
+  std::vector<Touch> before = TouchesOf(earlier_slot, bytes);
+  std::vector<Touch> after = TouchesOf(later_slot, bytes);
   ReuseProof proof;
   if (before.empty() || after.empty()) return proof;
-  proof.apart = true;
+  proof.apart = AllFinished(before, after);
+  if (before.size() > kMostPairs / after.size()) {
+    proof.all_pairs = false;
+    before.erase(before.begin(), before.end() - std::min(before.size(), kMostTouches));
+    after.resize(std::min(after.size(), kMostTouches));
+  }
   const Touch* last = &before.back();
   const Touch* first = &after.front();
   bool found = false;
   for (auto a = before.rbegin(); a != before.rend(); ++a) {
     for (const Touch& b : after) {
-      const bool ordered = Finished(a->command, b.command);
-      proof.apart = proof.apart && ordered;
       if (!Conflicts(a->access, b.access)) continue;
       ++proof.pairs;
-      proof.unordered_pairs += !ordered;
+      proof.unordered_pairs += !Finished(a->command, b.command);
       // What is shown: the last command that meets a later one, and the first that it meets.
       if (!found) last = &*a, first = &b;
       found = true;

@@ -35,6 +35,9 @@ struct ReuseProof {
   // All that touch the earlier buffer's bytes have finished before any touches the later one's.
   // False where tiles follow each other: then only pairs that meet are ordered.
   bool apart = false;
+  // False where there are so many commands that only the last of the one and the first of the other
+  // were looked at.
+  bool all_pairs = true;
 };
 
 class OrderProver {
@@ -42,7 +45,8 @@ class OrderProver {
   // The program must verify.
   static absl::StatusOr<OrderProver> Create(const ProgramView& program);
 
-  // How the bytes pass from one slot to the other. Cost: commands of one slot x of the other.
+  // How the bytes pass from one slot to the other. Cost: commands of one slot x of the other, up to
+  // a few millions.
   ReuseProof Prove(uint32_t earlier_slot, uint32_t later_slot, ByteRange bytes) const;
   // The way from `before` to `after`; empty when the semaphores do not order them.
   std::vector<OrderLink> FindWay(uint32_t before, uint32_t after) const;
@@ -55,6 +59,7 @@ class OrderProver {
   OrderProver(const ProgramView& program, verify::HappensBefore order);
   std::vector<Touch> TouchesOf(uint32_t slot, ByteRange bytes) const;
   bool Finished(uint32_t before, uint32_t after) const;
+  bool AllFinished(const std::vector<Touch>& before, const std::vector<Touch>& after) const;
 
   ProgramView program_;
   verify::HappensBefore order_;

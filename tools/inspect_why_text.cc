@@ -91,13 +91,16 @@ std::string ProofText(const InspectedPlan& plan, const ReuseProof& proof) {
     return text + fmt::format("      NOT ordered: {} of {} pairs of commands that meet in a byte\n",
                               proof.unordered_pairs, proof.pairs);
   }
-  return text + fmt::format("      confirmed: {}\n",
-                            proof.apart ? "every command that touches the bytes of the one has "
-                                          "finished before any touches those of the other"
-                                        : fmt::format("the two follow each other tile by tile; all "
-                                                      "{} pairs of commands that meet in a byte "
-                                                      "are ordered",
-                                                      proof.pairs));
+  if (proof.apart) {
+    return text +
+           "      confirmed: every command that touches the bytes of the one has finished before "
+           "any "
+           "touches those of the other\n";
+  }
+  return text + fmt::format(
+                    "      confirmed: the two follow each other tile by tile; {} {} pairs of "
+                    "commands that meet in a byte are ordered\n",
+                    proof.all_pairs ? "all" : "the last against the first,", proof.pairs);
 }
 
 std::string SafetyText(std::optional<bool> safe) {
@@ -155,8 +158,10 @@ nlohmann::ordered_json CommandJson(const InspectedPlan& plan, uint32_t command) 
 }
 
 nlohmann::ordered_json ProofJson(const InspectedPlan& plan, const ReuseProof& proof) {
-  nlohmann::ordered_json json = {
-      {"pairs", proof.pairs}, {"unordered_pairs", proof.unordered_pairs}, {"apart", proof.apart}};
+  nlohmann::ordered_json json = {{"pairs", proof.pairs},
+                                 {"unordered_pairs", proof.unordered_pairs},
+                                 {"apart", proof.apart},
+                                 {"all_pairs", proof.all_pairs}};
   if (proof.way.empty()) return json;
   json["last_before"] = CommandJson(plan, proof.last_before);
   json["first_after"] = CommandJson(plan, proof.first_after);

@@ -26,7 +26,7 @@ function categoryColour(category, dark) {
 
 // Two shades of each category, so that neighbours stand apart; edges are darker; what was not
 // searched for fades into the plot.
-function makePalette(plot, ink, dark) {
+function makePalette(plot, dark) {
   const palette = {plot: packed(plot), fill: [], edge: [], faded: [], fadedEdge: []};
   for (let category = 0; category <= COLOURS; ++category) {
     for (let shade = 0; shade < 2; ++shade) {

@@ -97,7 +97,7 @@ function readStyle() {
   return {
     rule: read('rule'), faint: read('faint'), ink: read('ink'), plot: read('plot'),
     bound: read('bound'), height: read('height'), capacity: read('capacity'), live: read('live'),
-    palette: makePalette(rgb('plot'), rgb('ink'), dark), dark,
+    palette: makePalette(rgb('plot'), dark),
   };
 }
 
