@@ -42,8 +42,7 @@ std::vector<int64_t> ShrinkByLoad(const PoolProblem& problem, std::vector<int64_
   return items;
 }
 
-bool IsRefuted(const PoolProblem& problem, const std::vector<int64_t>& items,
-               WorkBudget* budget) {
+bool IsRefuted(const PoolProblem& problem, const std::vector<int64_t>& items, WorkBudget* budget) {
   if (items.empty()) return false;
   const BlockSet set = MakeBlocks(Subset(problem, items));
   const std::optional<ExactModel> model = MakeExactModel(set, kMostPairs);

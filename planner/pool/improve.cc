@@ -43,7 +43,7 @@ constexpr MemberKind kExactMembers[] = {
     {BlockMeasure::kTightLength, SectionChoice::kLowest, 0.1, 0.5, 100'000, 2},
     {BlockMeasure::kLengthRootSize, SectionChoice::kFewestPerFailure, 0.2, 0.25, 100'000, 1},
     {BlockMeasure::kTightLength, SectionChoice::kFewestPerFailure, 0.05, 0.9, 100'000, 2},
-    {BlockMeasure::kLoadThenLength, SectionChoice::kFirstRanked, 0.2, 0.0, 100'000, 1},
+    {BlockMeasure::kLoadThenLength, SectionChoice::kEarliest, 0.2, 0.0, 100'000, 1},
     {BlockMeasure::kTightArea, SectionChoice::kFewestPerFailure, 0.3, 0.75, 300'000, 1},
     {BlockMeasure::kLength, SectionChoice::kLowest, 0.3, 1.0, 150'000, 1},
 };
@@ -57,8 +57,8 @@ struct Situation {
 };
 
 struct Report {
-  Incumbent found;               // lower than the incumbent, if any
-  int64_t refuted_bytes = -1;    // no plan is as low as this
+  Incumbent found;             // lower than the incumbent, if any
+  int64_t refuted_bytes = -1;  // no plan is as low as this
   int64_t spent_units = 0;
   bool reached_target = false;
 };
@@ -66,7 +66,10 @@ struct Report {
 class ExactMember {
  public:
   ExactMember(const BlockSet& set, const ExactModel& model, const MemberKind& kind, uint64_t seed)
-      : set_(set), model_(model), height_(kind.height), search_(model, Strategy(set, model, kind, seed)) {
+      : set_(set),
+        model_(model),
+        height_(kind.height),
+        search_(model, Strategy(set, model, kind, seed)) {
     name_ = fmt::format("exact search by {}", BlockMeasureName(kind.measure));
   }
 
@@ -138,8 +141,7 @@ class Rounds {
         wheel_(set, options.seed),
         wheel_share_(std::clamp<int64_t>(std::ssize(set.blocks) / kBlocksPerWheelShare, 1,
                                          options.only_fit ? 1 : kLargestWheelShare)),
-        model_(MakeExactModel(set, kMostPairs)) {
-  }
+        model_(MakeExactModel(set, kMostPairs)) {}
 
   int64_t Run() {
     int64_t round_units = kFirstRoundUnits;
@@ -158,9 +160,8 @@ class Rounds {
   // Two more for each round: small problems need not the cost of all.
   void AddMembers() {
     for (int k = 0; model_ && k < 2 && members_.size() < std::size(kExactMembers); ++k) {
-      members_.push_back(std::make_unique<ExactMember>(set_, *model_,
-                                                       kExactMembers[members_.size()],
-                                                       options_.seed * 1000 + members_.size()));
+      members_.push_back(std::make_unique<ExactMember>(
+          set_, *model_, kExactMembers[members_.size()], options_.seed * 1000 + members_.size()));
     }
   }
 
@@ -220,9 +221,8 @@ class Rounds {
 
   bool TurnWheel(const Situation& situation, Report* report) {
     WorkBudget spent;
-    wheel_.Turn(situation.only_fit
-                    ? std::max(situation.lower_bound_bytes, situation.target_bytes)
-                    : situation.lower_bound_bytes,
+    wheel_.Turn(situation.only_fit ? std::max(situation.lower_bound_bytes, situation.target_bytes)
+                                   : situation.lower_bound_bytes,
                 &spent, &report->found);
     report->spent_units += std::max<int64_t>(spent.spent_units, 1);
     return ReachesTarget(report->found);

@@ -18,13 +18,13 @@ enum class BlockMeasure : uint8_t {
   kConflicts,  // blocks that meet it in time
   kConflictsTimesSize,
   kLoadTimesSize,  // most bytes live during its life x its own bytes
-  // For exact searches, where what is live at the tightest steps decides; the load is the most bytes
-  // live during the block's life over the most ever.
+  // For exact searches, where what is live at the tightest steps decides; the load is the most
+  // bytes live during the block's life over the most ever.
   kTightLength,     // load^8 x length
   kTightArea,       // load^8 x area
   kLengthRootSize,  // length x sqrt(bytes)
   kLoadThenLength,  // load, and where it is equal length
-  kHint,           // minus the hinted offset; blocks without a hint last
+  kHint,            // minus the hinted offset; blocks without a hint last
 };
 std::string_view BlockMeasureName(BlockMeasure measure);
 

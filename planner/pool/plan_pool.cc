@@ -61,8 +61,8 @@ Incumbent Search(const PoolProblem& problem, const BlockSet& set, const PoolLowe
   *bound_bytes = ImproveInRounds(set, *bound_bytes, improve, budget, &incumbent);
   if (incumbent.height_bytes > target_bytes && *bound_bytes <= target_bytes) {
     improve.only_fit = false;
-    *bound_bytes = std::max(*bound_bytes, ImproveInRounds(set, bound.bound_bytes, improve,
-                                                          &lowest_budget, &lowest));
+    *bound_bytes = std::max(
+        *bound_bytes, ImproveInRounds(set, bound.bound_bytes, improve, &lowest_budget, &lowest));
     budget->Spend(lowest_budget.spent_units);
     budget->was_stopped = budget->was_stopped || lowest_budget.was_stopped;
     incumbent.Take(std::move(lowest));
@@ -71,7 +71,8 @@ Incumbent Search(const PoolProblem& problem, const BlockSet& set, const PoolLowe
 }
 
 PoolStatus Judge(const PoolProblem& problem, int64_t bound_bytes, int64_t height_bytes) {
-  if (problem.capacity_bytes && bound_bytes > *problem.capacity_bytes) return PoolStatus::kInfeasible;
+  if (problem.capacity_bytes && bound_bytes > *problem.capacity_bytes)
+    return PoolStatus::kInfeasible;
   if (problem.capacity_bytes && height_bytes > *problem.capacity_bytes) {
     return PoolStatus::kTimeout;
   }
@@ -104,8 +105,9 @@ absl::StatusOr<PoolPlan> PlanPool(const PoolProblem& problem, const PoolOptions&
   plan.is_reproducible = !budget.was_stopped;
   plan.status = Judge(problem, bound_bytes, plan.height_bytes);
   if (plan.status == PoolStatus::kInfeasible || plan.status == PoolStatus::kTimeout) {
-    plan.conflict = FindConflict(problem, plan, {std::min(options.work_limit_units, kMostConflictUnits),
-                                                     options.should_stop});
+    plan.conflict =
+        FindConflict(problem, plan,
+                     {std::min(options.work_limit_units, kMostConflictUnits), options.should_stop});
   }
   if (problem.objective == PoolObjective::kFitThenReuse) {
     plan.reuse = MeasureReuse(set, incumbent.offset_bytes);

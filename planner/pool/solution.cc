@@ -67,13 +67,13 @@ std::string DumpPoolPlan(const PoolProblem& problem, const PoolPlan& plan) {
 std::string DescribeConflict(const PoolProblem& problem, const PoolPlan& plan, int max_items) {
   if (!plan.conflict) return "";
   const PoolConflict& conflict = *plan.conflict;
-  std::string text = fmt::format(
-      "{} {} step {}{}: {} items need {} bytes, {} are available, {} too many:",
-      plan.status == PoolStatus::kInfeasible ? "does not fit" : "no fitting plan found",
-      conflict.proof == PoolConflictProof::kSearch ? "about" : "at", conflict.step,
-      conflict.proof == PoolConflictProof::kSearch ? " (proved by search)" : "",
-      conflict.items.size(), conflict.required_bytes, conflict.available_bytes,
-      conflict.excess_bytes);
+  std::string text =
+      fmt::format("{} {} step {}{}: {} items need {} bytes, {} are available, {} too many:",
+                  plan.status == PoolStatus::kInfeasible ? "does not fit" : "no fitting plan found",
+                  conflict.proof == PoolConflictProof::kSearch ? "about" : "at", conflict.step,
+                  conflict.proof == PoolConflictProof::kSearch ? " (proved by search)" : "",
+                  conflict.items.size(), conflict.required_bytes, conflict.available_bytes,
+                  conflict.excess_bytes);
   const size_t shown = std::min(conflict.items.size(), static_cast<size_t>(max_items));
   for (size_t i = 0; i < shown; ++i) {
     const PoolItem& item = problem.items[conflict.items[i]];

@@ -31,11 +31,12 @@ enum class PoolBoundProof : uint8_t {
 std::string_view PoolBoundProofName(PoolBoundProof proof);  // "load at step", "search"
 
 enum class PoolConflictProof : uint8_t {
-  kLoad,    // the items are live together at the step; without any one of them the rest would fit
+  kLoad,    // live together at the step they take more; without any one of them they would not
   kSearch,  // a search showed that the items fit in no way; leaving some out did not show it
   kNone,    // not proved: the items live where the best plan is highest
 };
-std::string_view PoolConflictProofName(PoolConflictProof proof);  // "load at step", "search", "none"
+std::string_view PoolConflictProofName(
+    PoolConflictProof proof);  // "load at step", "search", "none"
 
 // Why the capacity is missed: items that cannot lie within it together.
 struct PoolConflict {
@@ -56,10 +57,10 @@ struct PoolReuse {
 
 struct PoolPlan {
   PoolStatus status = PoolStatus::kOptimal;
-  std::vector<int64_t> offset_bytes;     // by position in PoolProblem::items
-  int64_t height_bytes = 0;              // highest end of an item
-  int64_t lower_bound_bytes = 0;         // no plan is lower
-  int64_t lower_bound_step = 0;          // where the bound by load is reached
+  std::vector<int64_t> offset_bytes;  // by position in PoolProblem::items
+  int64_t height_bytes = 0;           // highest end of an item
+  int64_t lower_bound_bytes = 0;      // no plan is lower
+  int64_t lower_bound_step = 0;       // where the bound by load is reached
   PoolBoundProof lower_bound_proof = PoolBoundProof::kLoad;
   int64_t live_peak_bytes = 0;           // most bytes live at one step, alignment left aside
   std::optional<PoolConflict> conflict;  // for kInfeasible and kTimeout

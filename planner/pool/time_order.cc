@@ -79,7 +79,7 @@ class FreeRanges {
     by_size_.erase({size_bytes, begin_bytes});
   }
 
-  std::map<int64_t, int64_t> by_address_;             // begin -> size
+  std::map<int64_t, int64_t> by_address_;          // begin -> size
   std::set<std::pair<int64_t, int64_t>> by_size_;  // size, begin
   int64_t top_bytes_ = 0;
 };

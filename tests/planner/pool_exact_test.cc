@@ -86,8 +86,8 @@ ExactOutcome SearchAt(const PoolProblem& problem, int64_t height_bytes, SectionC
   const BlockSet set = MakeBlocks(problem);
   const std::optional<ExactModel> model = MakeExactModel(set, 1'000'000);
   EXPECT_TRUE(model.has_value());
-  ExactStrategy strategy = {.section_choice = choice, .noise = 0.3, .restart_units = 200,
-                            .seed = seed};
+  ExactStrategy strategy = {
+      .section_choice = choice, .noise = 0.3, .restart_units = 200, .seed = seed};
   const std::vector<double> measured = MeasureBlocks(set, BlockMeasure::kArea);
   for (const int32_t block : model->set_block) strategy.priorities.push_back(measured[block]);
   ExactSearch search(*model, strategy);
@@ -100,7 +100,7 @@ ExactOutcome SearchAt(const PoolProblem& problem, int64_t height_bytes, SectionC
 }
 
 constexpr SectionChoice kChoices[] = {SectionChoice::kFewestPerFailure, SectionChoice::kLowest,
-                                      SectionChoice::kTightest, SectionChoice::kFirstRanked};
+                                      SectionChoice::kTightest, SectionChoice::kEarliest};
 
 TEST(PoolExactTest, DecidesEveryHeightAsEnumerationDoes) {
   for (uint64_t seed = 1; seed <= 400; ++seed) {
@@ -145,16 +145,16 @@ TEST(PoolExactTest, PlansAreOptimalAndProved) {
 // Larger than enumeration of offsets can do: every order of nine items.
 TEST(PoolExactTest, NineItemsAsByEveryOrder) {
   for (uint64_t seed = 1; seed <= 12; ++seed) {
-    const PoolProblem problem = RandomPoolProblem(seed, {.item_count = 9,
-                                                         .step_count = 9,
-                                                         .longest_steps = 6,
-                                                         .largest_bytes = 40,
-                                                         .largest_alignment_bytes = 1 + static_cast<int64_t>(seed % 2)});
+    const PoolProblem problem =
+        RandomPoolProblem(seed, {.item_count = 9,
+                                 .step_count = 9,
+                                 .longest_steps = 6,
+                                 .largest_bytes = 40,
+                                 .largest_alignment_bytes = 1 + static_cast<int64_t>(seed % 2)});
     const int64_t lowest_bytes = BruteForceHeight(problem);
     EXPECT_EQ(SearchAt(problem, lowest_bytes, kChoices[seed % 4], seed), ExactOutcome::kFound)
         << seed;
-    EXPECT_EQ(SearchAt(problem, lowest_bytes - 1, kChoices[seed % 4], seed),
-              ExactOutcome::kRefuted)
+    EXPECT_EQ(SearchAt(problem, lowest_bytes - 1, kChoices[seed % 4], seed), ExactOutcome::kRefuted)
         << seed;
   }
 }

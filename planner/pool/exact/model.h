@@ -42,10 +42,10 @@ struct ExactModel {
   std::vector<int32_t> set_block;  // index in the BlockSet
   std::vector<int64_t> size, alignment;
   std::vector<int32_t> begin_section, end_section;  // span, reduced sections
-  std::vector<int32_t> span_class;       // equal for blocks that may be stacked either way; -1: none
-  std::vector<int32_t> twin_before;      // the block just like this one with the next lower index; -1
-  std::vector<int64_t> loads;            // by section, free blocks only
-  int64_t fixed_height = 0;              // highest end of a fixed block
+  std::vector<int32_t> span_class;   // equal for blocks that may be stacked either way; -1: none
+  std::vector<int32_t> twin_before;  // the block just like this one with the next lower index; -1
+  std::vector<int64_t> loads;        // by section, free blocks only
+  int64_t fixed_height = 0;          // highest end of a fixed block
   bool has_fixed = false;
 
   absl::Span<const SectionEntry> Live(int32_t section) const {

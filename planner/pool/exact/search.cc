@@ -2,16 +2,17 @@
 
 #include <algorithm>
 #include <bit>
+#include <limits>
 #include <numeric>
 
 namespace berth {
 namespace {
 
-constexpr int32_t kNone = -1;
 constexpr size_t kLargestTable = size_t{1} << 17;
 constexpr size_t kStatesPerBlock = 1024;
-constexpr double kForget = 0.98;
-enum SavedKind : uint8_t { kOffset, kPlaced, kSection };
+constexpr double kForget = 0.98;   // of what failures weigh, at each restart
+constexpr double kTieScale = 1e3;  // below the difference of two floors
+constexpr double kForced = 1e-9;   // a section with one choice comes first
 
 }  // namespace
 
@@ -63,6 +64,16 @@ void ExactSearch::Restart() {
   enter_outside_ = {};
 }
 
+// What the next run does differently.
+void ExactSearch::Shuffle() {
+  run_units_ *= strategy_.restart_growth;
+  for (double& weight : weight_) weight = 1 + (weight - 1) * kForget;
+  for (int32_t b = 0; b < model_.block_count; ++b) {
+    const double draw = static_cast<double>(random_() >> 11) * 0x1p-53;
+    rank_[b] = strategy_.priorities[b] * (1 + strategy_.noise * (2 * draw - 1));
+  }
+}
+
 ExactOutcome ExactSearch::Run(int64_t units) {
   const int64_t end_units = spent_units_ + units;
   while (spent_units_ < end_units) {
@@ -76,17 +87,12 @@ ExactOutcome ExactSearch::Run(int64_t units) {
         break;
       case Step::kFailed:
         if (frames_.empty()) return ExactOutcome::kRefuted;
-        if (spent_units_ >= restart_at_units_) {
-          run_units_ *= strategy_.restart_growth;
-          for (double& weight : weight_) weight = 1 + (weight - 1) * kForget;
-          for (int32_t b = 0; b < model_.block_count; ++b) {
-            const double draw = static_cast<double>(random_() >> 11) * 0x1p-53;
-            rank_[b] = strategy_.priorities[b] * (1 + strategy_.noise * (2 * draw - 1));
-          }
+        if (spent_units_ < restart_at_units_) {
+          step_ = Failed();
+        } else {
+          Shuffle();
           Restart();
-          break;
         }
-        step_ = Failed();
         break;
     }
   }
@@ -207,43 +213,38 @@ bool ExactSearch::IsReady(int32_t section) {
   return true;
 }
 
-// False where some section has no choice at all.
+double ExactSearch::Score(int32_t s, double choices) const {
+  const Section& section = sections_[s];
+  switch (strategy_.section_choice) {
+    case SectionChoice::kFewestPerFailure:
+      return choices / weight_[s];
+    case SectionChoice::kLowest:
+      return static_cast<double>(section.floor) + choices / (weight_[s] * kTieScale);
+    case SectionChoice::kTightest:
+      return (static_cast<double>(height_ - section.floor - section.rest) + choices) / weight_[s];
+    case SectionChoice::kEarliest:
+      return static_cast<double>(s + 1);
+  }
+  return 0;
+}
+
+// False where nothing waits.
 bool ExactSearch::ChooseSection(int32_t* chosen) {
-  double best = 1e300;
+  double best = std::numeric_limits<double>::infinity();
   for (int32_t s = enter_begin_; s < enter_end_; ++s) {
     const Section& section = sections_[s];
     if (section.rest == 0) continue;
     const int64_t slack = height_ - section.floor - section.rest;
     const auto choices = static_cast<double>(section.at_floor + (slack > 0 ? 1 : 0));
-    double score = 0;
-    switch (strategy_.section_choice) {
-      case SectionChoice::kFewestPerFailure:
-        score = choices / weight_[s];
-        break;
-      case SectionChoice::kLowest:
-        score = static_cast<double>(section.floor) + choices / (weight_[s] * 1e3);
-        break;
-      case SectionChoice::kTightest:
-        score = (static_cast<double>(slack) + choices) / weight_[s];
-        break;
-      case SectionChoice::kFirstRanked: {
-        double rank = -1e300;
-        for (const ExactModel::SectionEntry& entry : Live(s)) {
-          if (offset_[entry.block] == section.floor) rank = std::max(rank, rank_[entry.block]);
-        }
-        score = 1e20 - rank + choices/weight_[s];
-        if (choices == 1) score = 1;
-        break;
-      }
-    }
-    if (choices == 1) score *= 1e-9;
+    double score = Score(s, choices);
+    if (choices == 1) score *= kForced;
     if (score < best && IsReady(s)) {
       best = score;
       *chosen = s;
     }
   }
   spent_units_ += enter_end_ - enter_begin_;
-  return best < 1e300;
+  return best < std::numeric_limits<double>::infinity();
 }
 
 void ExactSearch::ListChoices(int32_t section) {
@@ -262,219 +263,6 @@ void ExactSearch::ListChoices(int32_t section) {
             });
   if (sections_[section].floor + sections_[section].rest < height_) {
     choices_.push_back({kNone, section, {}});
-  }
-}
-
-bool ExactSearch::Try(const Choice& choice, int32_t section) {
-  const bool raised = choice.block == kNone ? SkipFloor(section) : Place(choice.block);
-  if (raised && UpdateSections()) return true;
-  for (const int32_t s : dirty_) is_dirty_[s] = 0;
-  dirty_.clear();
-  return false;
-}
-
-bool ExactSearch::Place(int32_t block) {
-  const int64_t offset = offset_[block];
-  position_[block] = offset;
-  trail_.push_back({block, kPlaced, {offset}});
-  hash_ -= HashWaiting(block, offset);
-  offset_[block] = kNeverFits;
-  for (const int32_t s : model_.SectionsOf(block)) {
-    if (!is_dirty_[s]) dirty_.push_back(s);
-    is_dirty_[s] = 1;
-  }
-  ListStackable(block, offset);
-  const absl::Span<const ExactModel::Meeting> meetings = model_.MeetingsOf(block);
-  spent_units_ += static_cast<int64_t>(meetings.size());
-  for (const ExactModel::Meeting& meeting : meetings) {
-    if (offset + meeting.lift > offset_[meeting.block] &&
-        !Raise(meeting.block, model_.FitAtLeast(meeting.block, offset + meeting.lift))) {
-      return false;
-    }
-  }
-  // They do not lie on `block` itself, but on some other one.
-  for (const int32_t b : stackable_) {
-    if (!Raise(b, model_.FitAtLeast(b, NextEnd(b, kNone, kNeverFits)))) return false;
-  }
-  return true;
-}
-
-// Of two blocks over the same sections that lie on each other the one with the lower index is the
-// lower one: what is alike but for its size, comes before, and could lie where `placed` lies.
-void ExactSearch::ListStackable(int32_t placed, int64_t offset) {
-  stackable_.clear();
-  if (model_.span_class[placed] == kNone) return;
-  for (const ExactModel::Meeting& meeting : model_.MeetingsOf(placed)) {
-    const int32_t b = meeting.block;
-    if (b >= placed) break;
-    if (offset_[b] == offset && model_.span_class[b] == model_.span_class[placed]) {
-      stackable_.push_back(b);
-    }
-  }
-}
-
-// The least offset, if below `least`, at which the block lies on another that still waits and does
-// not live in `section`, or on a fixed one.
-int64_t ExactSearch::NextEnd(int32_t block, int32_t section, int64_t least) {
-  const absl::Span<const ExactModel::Meeting> meetings = model_.MeetingsOf(block);
-  spent_units_ += static_cast<int64_t>(meetings.size()) / 2;
-  for (const ExactModel::Meeting& meeting : meetings) {
-    const int32_t other = meeting.block;
-    const int64_t end = offset_[other] + model_.size[other];
-    if (end < least && (section == kNone || lives_in_[other] != section)) least = end;
-  }
-  if (model_.has_fixed) {
-    for (const ExactModel::FixedRange& range : model_.ForbiddenTo(block)) {
-      if (range.end > offset_[block]) least = std::min(least, range.end);
-    }
-  }
-  return least;
-}
-
-bool ExactSearch::SkipFloor(int32_t section) {
-  const int64_t floor = sections_[section].floor;
-  int64_t next = kNeverFits;
-  for (const ExactModel::SectionEntry& entry : Live(section)) {
-    lives_in_[entry.block] = section;
-    if (offset_[entry.block] > floor) next = std::min(next, offset_[entry.block]);
-  }
-  for (const ExactModel::SectionEntry& entry : Live(section)) {
-    if (offset_[entry.block] == floor) next = NextEnd(entry.block, section, next);
-  }
-  if (next + sections_[section].rest > height_) {
-    weight_[section] += 1;
-    return false;
-  }
-  for (const ExactModel::SectionEntry& entry : Live(section)) {
-    if (offset_[entry.block] < next &&
-        !Raise(entry.block, model_.FitAtLeast(entry.block, next))) {
-      return false;
-    }
-  }
-  return true;
-}
-
-bool ExactSearch::Raise(int32_t block, int64_t offset) {
-  if (offset + model_.size[block] > height_) {
-    for (const int32_t s : model_.SectionsOf(block)) weight_[s] += 0.1;
-    return false;
-  }
-  trail_.push_back({block, kOffset, {offset_[block]}});
-  hash_ -= HashWaiting(block, offset_[block]);
-  offset_[block] = offset;
-  hash_ += HashWaiting(block, offset);
-  for (const int32_t s : model_.SectionsOf(block)) {
-    if (!is_dirty_[s]) dirty_.push_back(s);
-    is_dirty_[s] = 1;
-  }
-  spent_units_ += static_cast<int64_t>(model_.SectionsOf(block).size()) / 4;
-  return true;
-}
-
-bool ExactSearch::UpdateSections() {
-  // Where it failed often, it fails first: then the others need no update.
-  std::sort(dirty_.begin(), dirty_.end(),
-            [&](int32_t a, int32_t b) { return weight_[a] > weight_[b]; });
-  for (size_t i = 0; i < dirty_.size(); ++i) {
-    const int32_t s = dirty_[i];
-    const Section& old = sections_[s];
-    trail_.push_back({s, kSection, {old.floor, old.least_end, old.rest, old.at_floor,
-                                 old.waiting}});
-
-    if (!UpdateSection(s)) {
-      weight_[s] += 1;
-      return false;
-    }
-    is_dirty_[s] = 0;
-  }
-  dirty_.clear();
-  return true;
-}
-
-// The section's blocks are kept by rising least offset, which from one update to the next changes
-// little. Taken in that order, each begins at its least offset or at the end of the one before: the
-// end of the last is the least height of this section alone.
-bool ExactSearch::UpdateSection(int32_t s) {
-  const int32_t first = model_.section_first[s];
-  ExactModel::SectionEntry* live = &live_[first];
-  const int32_t count = sections_[s].waiting;
-  spent_units_ += count;
-  int64_t* offsets = sorted_offsets_.data();
-  int32_t waiting = 0;
-  for (int32_t i = 0; i < count; ++i) {
-    const ExactModel::SectionEntry entry = live[i];
-    const int64_t offset = offset_[entry.block];
-    int32_t at = i;
-    for (; at > 0 && offsets[at - 1] > offset; --at) {
-      offsets[at] = offsets[at - 1];
-      live[at] = live[at - 1];
-    }
-    offsets[at] = offset;
-    live[at] = entry;
-    waiting += offset < kNeverFits ? 1 : 0;
-  }
-  Section& section = sections_[s];
-  section.waiting = waiting;
-  if (waiting == 0) {
-    section = {kNeverFits, kNeverFits, 0, 0, 0};
-    return true;
-  }
-  const int64_t floor = offsets[0];
-  int64_t least_end = kNeverFits, rest = 0, end = 0;
-  int32_t at_floor = 0;
-  for (int32_t i = 0; i < waiting; ++i) {
-    const int64_t size = live[i].size, offset = offsets[i];
-    rest += size;
-    end = std::max(end, offset) + size;
-    least_end = std::min(least_end, offset + size);
-    at_floor += offset == floor ? 1 : 0;
-  }
-  section.floor = floor;
-  section.least_end = least_end;
-  section.rest = rest;
-  section.at_floor = at_floor;
-  return end <= height_ && (!model_.has_fixed || FitsBetweenFixed(s));
-}
-
-// The same with the fixed blocks among those that wait.
-bool ExactSearch::FitsBetweenFixed(int32_t s) {
-  jobs_.clear();
-  for (const ExactModel::SectionEntry& entry : Live(s)) {
-    if (IsWaiting(entry.block)) jobs_.push_back({offset_[entry.block], entry.size});
-  }
-  const int64_t floor = sections_[s].floor;
-  for (const ExactModel::FixedRange& range : model_.FixedIn(s)) {
-    const int64_t begin = std::max(range.begin, floor);
-    if (range.end > begin) jobs_.push_back({begin, range.end - begin});
-  }
-  std::sort(jobs_.begin(), jobs_.end());
-  spent_units_ += static_cast<int64_t>(2 * jobs_.size());
-  int64_t end = 0;
-  for (const auto& [offset, size] : jobs_) end = std::max(end, offset) + size;
-  return end <= height_;
-}
-
-void ExactSearch::Undo(size_t trail_size) {
-  spent_units_ += static_cast<int64_t>(trail_.size() - trail_size) / 2;
-  while (trail_.size() > trail_size) {
-    const Saved& saved = trail_.back();
-    switch (saved.kind) {
-      case kOffset:
-        hash_ -= HashWaiting(saved.index, offset_[saved.index]);
-        offset_[saved.index] = saved.values[0];
-        hash_ += HashWaiting(saved.index, saved.values[0]);
-        break;
-      case kPlaced:
-        offset_[saved.index] = saved.values[0];
-        hash_ += HashWaiting(saved.index, saved.values[0]);
-        break;
-      case kSection:
-        sections_[saved.index] = {saved.values[0], saved.values[1], saved.values[2],
-                                  static_cast<int32_t>(saved.values[3]),
-                                  static_cast<int32_t>(saved.values[4])};
-        break;
-    }
-    trail_.pop_back();
   }
 }
 

@@ -38,13 +38,13 @@ enum class SectionChoice : uint8_t {
   kFewestPerFailure,  // choices over failures
   kLowest,            // the lowest floor
   kTightest,          // the least slack
-  kFirstRanked,       // where the block of the highest priority can lie at the floor
+  kEarliest,          // the first in time
 };
 
 struct ExactStrategy {
   SectionChoice section_choice = SectionChoice::kFewestPerFailure;
-  std::vector<double> priorities;  // by block of the model: larger is tried first
-  double noise = 0;                // relative, of the priorities after a restart
+  std::vector<double> priorities;   // by block of the model: larger is tried first
+  double noise = 0;                 // relative, of the priorities after a restart
   int64_t restart_units = 300'000;  // of the first run
   double restart_growth = 1.15;
   uint64_t seed = 1;
@@ -83,10 +83,11 @@ class ExactSearch {
     int32_t end_section;  // of a split: the part [block, end_section)
     StateHash inside;     // of a split: of what waits in the part
   };
+  enum class SavedKind : uint8_t { kOffset, kPlaced, kSection };
   struct Saved {  // what to restore: a block's offset or a section
     int32_t index;
-    uint8_t kind;
-    int64_t values[5];
+    SavedKind kind;
+    int64_t values[5];  // in order of the fields of Section, or the offset alone
   };
   struct Section {
     int64_t floor;      // least offset of a waiting block; kNeverFits without one
@@ -97,7 +98,11 @@ class ExactSearch {
   };
   enum class Step : uint8_t { kEnter, kSolved, kFailed };
 
+  static constexpr int32_t kNone = -1;
+
   void Restart();
+  void Shuffle();
+  double Score(int32_t section, double choices) const;
   Step Enter();
   Step Solved();
   Step Failed();
@@ -131,8 +136,8 @@ class ExactSearch {
   std::vector<int64_t> offset_;  // least offset of waiting blocks; kNeverFits: placed
   std::vector<int64_t> position_;
   std::vector<Section> sections_;
-  // As in the model, reordered within sections: the first sections_[s].waiting of them wait. Placing
-  // only reorders what waits, so that after undoing the same blocks are at the front.
+  // As in the model, reordered within sections: the first sections_[s].waiting of them wait.
+  // Placing only reorders what waits, so that after undoing the same blocks are at the front.
   std::vector<ExactModel::SectionEntry> live_;
   std::vector<int64_t> sorted_offsets_;
   std::vector<uint8_t> is_dirty_;
