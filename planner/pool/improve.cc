@@ -40,9 +40,9 @@ struct MemberKind {
 
 constexpr MemberKind kExactMembers[] = {
     {BlockMeasure::kTightLength, SectionChoice::kFewestPerFailure, 0.05, 0.0, 100'000, 3},
-    {BlockMeasure::kTightLength, SectionChoice::kLowest, 0.1, 0.5, 100'000, 2},
+    {BlockMeasure::kTightLength, SectionChoice::kLowest, 0.1, 0.0, 100'000, 2},
     {BlockMeasure::kLengthRootSize, SectionChoice::kFewestPerFailure, 0.2, 0.25, 100'000, 1},
-    {BlockMeasure::kTightLength, SectionChoice::kFewestPerFailure, 0.05, 0.9, 100'000, 2},
+    {BlockMeasure::kTightLength, SectionChoice::kFewestPerFailure, 0.05, 0.6, 100'000, 2},
     {BlockMeasure::kLoadThenLength, SectionChoice::kEarliest, 0.2, 0.0, 100'000, 1},
     {BlockMeasure::kTightArea, SectionChoice::kFewestPerFailure, 0.3, 0.75, 300'000, 1},
     {BlockMeasure::kLength, SectionChoice::kLowest, 0.3, 1.0, 150'000, 1},
