@@ -10,6 +10,9 @@
 #include "planner/passes/fold_pad.h"
 #include "planner/passes/fuse_elementwise.h"
 #include "planner/passes/hoist_elementwise.h"
+#include "planner/passes/quantized_movement.h"
+#include "planner/passes/quantized_products.h"
+#include "planner/passes/quantized_reads.h"
 #include "planner/passes/to_nhwc.h"
 
 namespace berth {
@@ -24,10 +27,21 @@ std::vector<Pass> PassesInOrder(const PrepareOptions& options) {
   const auto fold = [&options](Graph& graph) {
     return FoldConstants(graph, options.evaluator, options.fold);
   };
+  const auto fold_keeping = [&options](Graph& graph) {
+    FoldOptions fold_options = options.fold;
+    fold_options.keep_quantized = true;
+    return FoldConstants(graph, options.evaluator, fold_options);
+  };
   return {
-      {"infer-and-fold", fold},
+      {"infer-and-fold", fold_keeping},
       {"eliminate-identities", EliminateIdentities},
       {"eliminate-dead", EliminateDead},
+      {"expand-quantized", [](Graph& graph) { return ExpandOps(graph, ExpandScope::kQuantized); }},
+      {"move-quantization", MoveQuantization},
+      {"fold-moved", fold_keeping},
+      {"fold-quantized-products", FoldQuantizedProducts},
+      {"fold-constants", fold},
+      {"eliminate-quantized", EliminateIdentities},
       {"expand-ops", [](Graph& graph) { return ExpandOps(graph, ExpandScope::kBeforeLayout); }},
       {"fold-expanded", fold},
       {"eliminate-expanded", EliminateIdentities},
@@ -37,6 +51,7 @@ std::vector<Pass> PassesInOrder(const PrepareOptions& options) {
       {"expand-nhwc", [](Graph& graph) { return ExpandOps(graph, ExpandScope::kAll); }},
       {"merge-reshapes", MergeReshapes},
       {"absorb-transposes", AbsorbTransposes},
+      {"read-quantized", ReadQuantized},
       {"hoist-elementwise", HoistElementwise},
       {"fuse-elementwise", FuseElementwise},
       {"eliminate-unused", EliminateDead},

@@ -5,6 +5,7 @@
 #include "kernels/ops/convolution.h"
 #include "kernels/ops/image_view.h"
 #include "kernels/ops/matrix_stage.h"
+#include "kernels/ops/quantized_product.h"
 #include "kernels/ops/rolling_loader.h"
 #include "kernels/tail.h"
 
@@ -29,7 +30,8 @@ class ConvEmitter {
         tile_(NormalizedConvolutionTile(conv_, tile)),
         stage_(call, builder),
         builder_(builder),
-        dtype_(call.input(0).dtype),
+        dtype_(call.output().dtype),
+        accumulator_dtype_(AccumulatorDType(call)),
         missing_(3 - conv_.axes.size()),
         images_(node_.inputs[0], kH - missing_, RollsDown(conv_, tile_), builder),
         weights_outer_(WeightsOuter(call, conv_, tile_)) {}
@@ -201,7 +203,7 @@ class ConvEmitter {
 
   TileView NewAccumulator(const OutputBlock& block) {
     return builder_.NewAccumulator(
-        DType::kFloat32,
+        accumulator_dtype_,
         {block.phase[1].out_count, block.phase[2].out_count, block.channels.count});
   }
 
@@ -224,6 +226,7 @@ class ConvEmitter {
       Command command;
       command.opcode = conv_.depthwise() ? Opcode::kDepthwise : Opcode::kConv;
       command.params.matrix = {};
+      stage_.SetZeroPoints(command);
       TileView samples = Part(Part(image, kN, {block.image, 1}), kD, {meetings[i].second, 1});
       TileView taps = Part(weights, kKernelD, {meetings[i].first, 1});
       Window& window = command.params.matrix.window;
@@ -320,6 +323,7 @@ class ConvEmitter {
   MatrixStage stage_;
   TileBuilder& builder_;
   const DType dtype_;
+  const DType accumulator_dtype_;
   const size_t missing_;  // of three spatial axes
   RollingLoader images_;
   const bool weights_outer_;

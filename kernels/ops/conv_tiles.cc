@@ -18,11 +18,16 @@ int64_t TileCount(int64_t extent, int64_t tile) { return CeilDiv(extent, tile); 
 struct ConvProblem {
   const OpCall& call;
   Convolution conv;
-  int64_t element_bytes;
+  int64_t element_bytes;  // of the input
+  int64_t weight_bytes, output_bytes;
   int64_t taps = 1;
 
   ConvProblem(const OpCall& c, Convolution resolved)
-      : call(c), conv(std::move(resolved)), element_bytes(DTypeBytes(c.output().dtype)) {
+      : call(c),
+        conv(std::move(resolved)),
+        element_bytes(DTypeBytes(c.input(0).dtype)),
+        weight_bytes(DTypeBytes(c.input(1).dtype)),
+        output_bytes(DTypeBytes(c.output().dtype)) {
     for (const AxisWindow& axis : conv.axes) taps *= axis.kernel;
   }
   int64_t InputChannels(const TileShape& t) const { return t[kConvGroup] * t[kConvIn]; }
@@ -39,20 +44,21 @@ int64_t InputTileBytes(const ConvProblem& p, const TileShape& t) {
   return AlignUp(samples * p.InputChannels(t) * p.element_bytes, 64);
 }
 int64_t WeightTileBytes(const ConvProblem& p, const TileShape& t) {
-  return AlignUp(p.taps * t[kConvGroup] * t[kConvIn] * t[kConvOut] * p.element_bytes, 64);
+  return AlignUp(p.taps * t[kConvGroup] * t[kConvIn] * t[kConvOut] * p.weight_bytes, 64);
 }
 int64_t OutputPixels(const TileShape& t) {
   return t[kConvBatch] * t[kConvDepth] * t[kConvHeight] * t[kConvWidth];
 }
 int64_t OutputTileBytes(const ConvProblem& p, const TileShape& t) {
-  return AlignUp(OutputPixels(t) * p.OutputChannels(t) * p.element_bytes, 64);
+  return AlignUp(OutputPixels(t) * p.OutputChannels(t) * p.output_bytes, 64);
 }
 
 // A bias of a narrow dtype is loaded and then widened.
 int64_t BiasBytes(const ConvProblem& p, const TileShape& t) {
   if (!p.has_bias()) return 0;
-  const int64_t narrow = AlignUp(p.OutputChannels(t) * p.element_bytes, 64);
-  return p.element_bytes == 4 ? narrow : narrow + AlignUp(p.OutputChannels(t) * 4, 64);
+  const DType dtype = p.call.input(2).dtype;
+  const int64_t loaded = AlignUp(p.OutputChannels(t) * DTypeBytes(dtype), 64);
+  return DTypeBytes(dtype) >= 4 ? loaded : loaded + AlignUp(p.OutputChannels(t) * 4, 64);
 }
 
 Extents OutputBoxExtent(const ConvProblem& p, const TileShape& t) {
@@ -151,8 +157,8 @@ ConvTraffic TrafficOf(const ConvProblem& p, const TileShape& t) {
   const int64_t image = MovedBytes(samples * conv.input_channels * p.element_bytes,
                                    all_inputs ? 0 : p.InputChannels(t) * p.element_bytes);
   const int64_t weights =
-      MovedBytes(p.taps * conv.group_inputs() * conv.output_channels * p.element_bytes,
-                 all_outputs ? 0 : p.OutputChannels(t) * p.element_bytes);
+      MovedBytes(p.taps * conv.group_inputs() * conv.output_channels * p.weight_bytes,
+                 all_outputs ? 0 : p.OutputChannels(t) * p.weight_bytes);
   ConvTraffic traffic;
   // With several tiles of input channels neither operand stays, save where it is one whole.
   const int64_t weight_passes = in_tiles > 1 || group_tiles * out_tiles > 1 ? image_tiles : 1;
@@ -174,7 +180,7 @@ int64_t Objective(const ConvProblem& p, const TileShape& t) {
   const ConvTraffic traffic = TrafficOf(p, t);
   const int64_t output = MovedBytes(
       p.call.output().ByteCount(),
-      p.OutputChannels(t) == p.conv.output_channels ? 0 : p.OutputChannels(t) * p.element_bytes);
+      p.OutputChannels(t) == p.conv.output_channels ? 0 : p.OutputChannels(t) * p.output_bytes);
   // Nothing runs beside the first load and the last store.
   const int64_t exposed = InputTileBytes(p, t) + WeightTileBytes(p, t) + OutputTileBytes(p, t);
   return std::min(traffic.weights_outer_bytes, traffic.image_outer_bytes) + output + exposed +

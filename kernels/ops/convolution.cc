@@ -1,6 +1,7 @@
 #include "kernels/ops/convolution.h"
 
 #include "kernels/ops/dtype_check.h"
+#include "kernels/ops/quantized_product.h"
 
 namespace berth {
 namespace {
@@ -22,8 +23,10 @@ std::pair<int64_t, int64_t> WeightChannels(DataLayout layout, const Shape& weigh
 
 absl::Status CheckOperands(const OpCall& call) {
   BERTH_RETURN_IF_ERROR(CheckInputCount(call, 2, 3));
-  BERTH_RETURN_IF_ERROR(CheckInput(call, 0, DTypeClass::kFloat));
-  BERTH_RETURN_IF_ERROR(CheckInput(call, 1, DTypeClass::kFloat));
+  const bool quantized = IsQuantizedProduct(*call.node);
+  const DTypeClass dtypes = quantized ? DTypeClass::kNumeric : DTypeClass::kFloat;
+  BERTH_RETURN_IF_ERROR(CheckInput(call, 0, dtypes));
+  BERTH_RETURN_IF_ERROR(CheckInput(call, 1, dtypes));
   const TensorType& x = call.input(0);
   const TensorType& w = call.input(1);
   BERTH_RETURN_IF_ERROR(CheckSpatialRank(x.shape));
@@ -31,6 +34,7 @@ absl::Status CheckOperands(const OpCall& call) {
     return InvalidArgument("weights {} have rank {}, the input {} has rank {}", w.shape.ToString(),
                            w.shape.rank(), x.shape.ToString(), x.shape.rank());
   }
+  if (quantized) return CheckQuantizedProduct(call);
   if (x.dtype == DType::kFloat64) return Unimplemented("dtype float64 is not supported");
   if (w.dtype != x.dtype || (call.HasInput(2) && call.input(2).dtype != x.dtype)) {
     return InvalidArgument("weights or bias differ in dtype from the input ({})",
@@ -105,7 +109,7 @@ Convolution ResolveConvolution(const OpCall& call) {
 std::vector<TensorType> ConvolutionType(const OpCall& call, const Convolution& conv) {
   absl::InlinedVector<int64_t, 3> spatial;
   for (const AxisWindow& axis : conv.axes) spatial.push_back(axis.output);
-  return {{call.input(0).dtype,
+  return {{ProductDType(call),
            ActivationShape(call.node->layout, conv.batch, spatial, conv.output_channels)}};
 }
 

@@ -8,6 +8,7 @@
 
 #include "kernels/ops/dtype_check.h"
 #include "kernels/ops/ops.h"
+#include "kernels/ops/quantized_product.h"
 
 namespace berth {
 
@@ -15,7 +16,9 @@ bool MatrixProduct::shares_b() const {
   return std::all_of(b_batch.begin(), b_batch.end(), [](int64_t extent) { return extent == 1; });
 }
 
-bool IsMatrixDType(DType dtype) {
+bool RunsOnMatrixUnit(const OpCall& call) {
+  if (IsQuantizedProduct(*call.node)) return true;
+  const DType dtype = call.output().dtype;
   return dtype == DType::kFloat32 || dtype == DType::kFloat16 || dtype == DType::kBFloat16;
 }
 
@@ -25,7 +28,9 @@ absl::StatusOr<MatrixProduct> ResolveMatMul(const OpCall& call) {
   BERTH_RETURN_IF_ERROR(CheckInput(call, 1, DTypeClass::kNumeric));
   const TensorType& a = call.input(0);
   const TensorType& b = call.input(1);
-  if (a.dtype != b.dtype) {
+  const bool quantized = IsQuantizedProduct(*call.node);
+  if (quantized) BERTH_RETURN_IF_ERROR(CheckQuantizedProduct(call));
+  if (!quantized && a.dtype != b.dtype) {
     return InvalidArgument("A is {}, B is {}", DTypeName(a.dtype), DTypeName(b.dtype));
   }
   if (a.shape.rank() < 1 || b.shape.rank() < 1) {
@@ -59,8 +64,9 @@ absl::StatusOr<MatrixProduct> ResolveMatMul(const OpCall& call) {
   BERTH_ASSIGN_OR_RETURN(const Shape batch,
                          BroadcastShapes(Shape(product.a_batch), Shape(product.b_batch)));
   product.batch = batch.extents();
-  if (call.HasInput(2) &&
-      (call.input(2).shape != Shape{product.columns} || call.input(2).dtype != a.dtype)) {
+  if (quantized && product.inner == 0) return Unimplemented("an integer product of no terms");
+  if (call.HasInput(2) && (call.input(2).shape != Shape{product.columns} ||
+                           (!quantized && call.input(2).dtype != a.dtype))) {
     return InvalidArgument("the bias is {}, not {}[{}]", call.input(2).ToString(),
                            DTypeName(a.dtype), product.columns);
   }
@@ -75,7 +81,7 @@ absl::StatusOr<std::vector<TensorType>> InferMatMul(const OpCall& call) {
   if (!product.a_is_vector()) extents.push_back(product.rows);
   if (!product.b_is_vector()) extents.push_back(product.columns);
   BERTH_ASSIGN_OR_RETURN(Shape shape, Shape::Create(std::move(extents)));
-  return std::vector<TensorType>{{call.input(0).dtype, std::move(shape)}};
+  return std::vector<TensorType>{{ProductDType(call), std::move(shape)}};
 }
 
 }  // namespace

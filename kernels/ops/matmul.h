@@ -39,7 +39,8 @@ absl::Status LowerMatMul(const OpCall& call, const TileShape& tile, TileBuilder&
 // fewer bytes.
 bool MatMulColumnsOuter(const OpCall& call, const TileShape& tile);
 
-// The matrix unit multiplies these; products of other dtypes are made by the vector unit.
-bool IsMatrixDType(DType dtype);
+// Whether the matrix unit multiplies (floats and integer forms); other products are made by the
+// vector unit.
+bool RunsOnMatrixUnit(const OpCall& call);
 
 }  // namespace berth

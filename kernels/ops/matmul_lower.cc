@@ -5,6 +5,7 @@
 #include "kernels/ops/image_view.h"
 #include "kernels/ops/matmul.h"
 #include "kernels/ops/matrix_stage.h"
+#include "kernels/ops/quantized_product.h"
 
 namespace berth {
 namespace {
@@ -221,7 +222,7 @@ class MatMulEmitter {
     const Box box = OutputBox(tile);
     const TileView result = builder_.OutputTile(node_.outputs[0], dtype_, box, "output");
     const TileView out = OutputView(result, tile);
-    if (IsMatrixDType(dtype_)) {
+    if (RunsOnMatrixUnit(call_)) {
       EmitMatrix(tile, out);
       stage_.Finish(box, result);
     } else {
@@ -266,7 +267,7 @@ class MatMulEmitter {
       accumulators.resize(parts.size());
       for (size_t i = 0; i < parts.size(); ++i) {
         if (k == 0) {
-          accumulators[i] = builder_.NewAccumulator(DType::kFloat32, parts[i].out.extent);
+          accumulators[i] = builder_.NewAccumulator(AccumulatorDType(call_), parts[i].out.extent);
         }
         EmitPart(parts[i], accumulators[i], bias, k == 0, k + 1 == inner.size());
       }
@@ -281,6 +282,7 @@ class MatMulEmitter {
     Command command;
     command.opcode = Opcode::kGemm;
     command.params.matrix = {};
+    stage_.SetZeroPoints(command);
     for (size_t d = 0; d < 3; ++d) command.extent[d] = static_cast<int32_t>(part.out.extent[d]);
     command.extent[3] = static_cast<int32_t>(part.a.extent[2]);
     command.in0 = TileBuilder::Operand4(part.a, {0, 1, -1, 2});

@@ -15,13 +15,16 @@ struct MatMulProblem {
   const OpCall& call;
   MatrixProduct product;
   MatMulLoops loops;
-  int64_t element_bytes;
+  int64_t element_bytes;  // of A
+  int64_t weight_bytes, output_bytes;
 
   explicit MatMulProblem(const OpCall& c)
       : call(c),
         product(*ResolveMatMul(c)),
         loops(product),
-        element_bytes(DTypeBytes(c.output().dtype)) {}
+        element_bytes(DTypeBytes(c.input(0).dtype)),
+        weight_bytes(DTypeBytes(c.input(1).dtype)),
+        output_bytes(DTypeBytes(c.output().dtype)) {}
 };
 
 // Elements of the batch part of an operand's tile.
@@ -37,8 +40,7 @@ int64_t ATileBytes(const MatMulProblem& p, const TileShape& t) {
 }
 int64_t BTileBytes(const MatMulProblem& p, const TileShape& t) {
   return AlignUp(
-      BatchTile(t, p.product.b_batch) * t[p.loops.inner] * t[p.loops.columns] * p.element_bytes,
-      64);
+      BatchTile(t, p.product.b_batch) * t[p.loops.inner] * t[p.loops.columns] * p.weight_bytes, 64);
 }
 int64_t OutputElements(const MatMulProblem& p, const TileShape& t) {
   return BatchTile(t, p.product.batch) * t[p.loops.rows] * t[p.loops.columns];
@@ -67,14 +69,15 @@ int64_t AccumulatorBytes(const MatMulProblem& p, const TileShape& t) {
 TileCost CostOf(const MatMulProblem& p, const TileShape& t) {
   TileCost cost;
   cost.scratchpad_bytes = ATileBytes(p, t) + BTileBytes(p, t) +
-                          AlignUp(OutputElements(p, t) * p.element_bytes, 64) +
+                          AlignUp(OutputElements(p, t) * p.output_bytes, 64) +
                           TailBytes(p.call, OutputBoxExtent(p, t));
   if (p.call.HasInput(2)) {
-    const int64_t widened = p.element_bytes == 4 ? 0 : 4;
-    cost.scratchpad_bytes += AlignUp(t[p.loops.columns] * p.element_bytes, 64) +
-                             AlignUp(t[p.loops.columns] * widened, 64);
+    const int64_t bias_bytes = DTypeBytes(p.call.input(2).dtype);
+    const int64_t widened = bias_bytes >= 4 ? 0 : 4;
+    cost.scratchpad_bytes +=
+        AlignUp(t[p.loops.columns] * bias_bytes, 64) + AlignUp(t[p.loops.columns] * widened, 64);
   }
-  if (IsMatrixDType(p.call.output().dtype)) {
+  if (RunsOnMatrixUnit(p.call)) {
     cost.accumulator_bytes = AccumulatorBytes(p, t);
   } else {  // the products of one row, before they are summed
     cost.scratchpad_bytes += AlignUp(t[p.loops.columns] * t[p.loops.inner] * p.element_bytes, 64);
@@ -105,7 +108,7 @@ MatMulTraffic TrafficOf(const MatMulProblem& p, const TileShape& t) {
   const bool a_whole = a_run == (m.trans_a ? m.rows : m.inner);
   const bool b_whole = b_run == (m.trans_b ? m.inner : m.columns);
   const int64_t a = MovedBytes(p.call.input(0).ByteCount(), a_whole ? 0 : a_run * p.element_bytes);
-  const int64_t b = MovedBytes(p.call.input(1).ByteCount(), b_whole ? 0 : b_run * p.element_bytes);
+  const int64_t b = MovedBytes(p.call.input(1).ByteCount(), b_whole ? 0 : b_run * p.weight_bytes);
   // A batch of B's has each matrix read by the row tiles of its own batch only.
   const int64_t b_readers = m.shares_b() ? batch_tiles * row_tiles : row_tiles;
   MatMulTraffic traffic;
@@ -129,10 +132,10 @@ int64_t ShortTileBytes(const MatMulProblem& p, const TileShape& t) {
 int64_t Objective(const MatMulProblem& p, const TileShape& t) {
   const MatMulTraffic traffic = TrafficOf(p, t);
   const bool whole_rows = t[p.loops.columns] == p.product.columns;
-  const int64_t output = MovedBytes(p.call.output().ByteCount(),
-                                    whole_rows ? 0 : t[p.loops.columns] * p.element_bytes);
+  const int64_t output =
+      MovedBytes(p.call.output().ByteCount(), whole_rows ? 0 : t[p.loops.columns] * p.output_bytes);
   const int64_t exposed =
-      ATileBytes(p, t) + BTileBytes(p, t) + OutputElements(p, t) * p.element_bytes;
+      ATileBytes(p, t) + BTileBytes(p, t) + OutputElements(p, t) * p.output_bytes;
   return std::min(traffic.columns_outer_bytes, traffic.rows_outer_bytes) + output + exposed +
          traffic.tiles * (kTileOverheadBytes + ShortTileBytes(p, t));
 }

@@ -1,8 +1,10 @@
 // The end of a matrix tile, the same for convolutions and matrix products: bias over the output
-// channels (input 2 of the node), activation, the rest of the tail, and the store.
+// channels (input 2 of the node), activation or requantization, the rest of the tail, and the
+// store.
 #pragma once
 
 #include "kernels/ops/conv_axis.h"
+#include "kernels/ops/quantized_product.h"
 #include "kernels/tail.h"
 
 namespace berth {
@@ -14,6 +16,8 @@ class MatrixStage {
   // The bias of these output channels in the accumulators' dtype; rank 0 where there is none.
   TileView LoadBias(IndexRange channels);
 
+  // Of integer operands; for every command of the product.
+  void SetZeroPoints(Command& command) const;
   // Makes the command write `out` (whose axes `axes` are its first three loops) with bias and
   // activation.
   void WriteOut(const TileView& out, std::array<int, 3> axes, const TileView& bias,
@@ -28,6 +32,7 @@ class MatrixStage {
   const Node& node_;
   const bool has_bias_;
   const AbsorbedTail absorbed_;
+  const std::optional<QuantizedProduct> quantized_;
   TileBuilder& builder_;
   IndexRange wide_channels_;  // of the widened bias
   TileView wide_bias_;

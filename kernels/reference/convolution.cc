@@ -2,7 +2,9 @@
 #include "kernels/ops/convolution.h"
 
 #include "kernels/reference/doubles.h"
+#include "kernels/reference/quantized_product.h"
 #include "kernels/reference/reference_list.h"
+#include "kernels/spatial.h"
 
 namespace berth {
 namespace {
@@ -46,7 +48,11 @@ struct Operands {
         in(call.node->layout, call.input(0).shape),
         out(call.node->layout, call.output().shape),
         weights(*call.node, call.input(1).shape) {
-    if (call.HasInput(2)) bias = ToDoubles(inputs[2]);
+    if (IsQuantizedProduct(*call.node)) {
+      CenterOperands(*call.node, x, w);  // the bias is added to the whole sums
+    } else if (call.HasInput(2)) {
+      bias = ToDoubles(inputs[2]);
+    }
     for (int i = 0; i < 3; ++i) kernel[i] = conv.axis3(i).kernel;
   }
   double Bias(int64_t channel) const {
@@ -107,7 +113,12 @@ absl::Status ConvReference(const OpCall& call, absl::Span<const ConstTensorView>
       });
     }
   }
-  FromDoubles(y, outputs[0]);
+  if (IsQuantizedProduct(*call.node)) {
+    FinishQuantizedProduct(call, ChannelAxis(call.node->layout, call.output().shape.rank()), y,
+                           inputs, outputs[0]);
+  } else {
+    FromDoubles(y, outputs[0]);
+  }
   return absl::OkStatus();
 }
 
@@ -127,7 +138,12 @@ absl::Status ConvTransposeReference(const OpCall& call, absl::Span<const ConstTe
                    [&](const int64_t(&sample)[3]) { ScatterFrom(conv, o, n, channel, sample, y); });
     }
   }
-  FromDoubles(y, outputs[0]);
+  if (IsQuantizedProduct(*call.node)) {
+    FinishQuantizedProduct(call, ChannelAxis(call.node->layout, call.output().shape.rank()), y,
+                           inputs, outputs[0]);
+  } else {
+    FromDoubles(y, outputs[0]);
+  }
   return absl::OkStatus();
 }
 

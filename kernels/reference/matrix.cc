@@ -3,6 +3,7 @@
 
 #include "kernels/ops/matmul.h"
 #include "kernels/reference/doubles.h"
+#include "kernels/reference/quantized_product.h"
 #include "kernels/reference/reference_list.h"
 #include "kernels/spatial.h"
 
@@ -66,9 +67,32 @@ void Multiply(const MatrixProduct& p, const T* a, const T* b, const T* bias, T* 
 
 }  // namespace
 
+namespace {
+
+absl::Status QuantizedMatMul(const OpCall& call, const MatrixProduct& p,
+                             absl::Span<const ConstTensorView> inputs,
+                             absl::Span<const TensorView> outputs) {
+  std::vector<double> a = ToDoubles(inputs[0]), b = ToDoubles(inputs[1]);
+  CenterOperands(*call.node, a, b);
+  const int64_t batches = Shape(p.batch).ElementCount();
+  std::vector<double> sums(static_cast<size_t>(batches * p.rows * p.columns));
+  for (int64_t i = 0; i < batches; ++i) {
+    Multiply<double>(p, a.data() + BroadcastIndex(i, p.batch, p.a_batch) * p.rows * p.inner,
+                     b.data() + BroadcastIndex(i, p.batch, p.b_batch) * p.inner * p.columns,
+                     nullptr, sums.data() + i * p.rows * p.columns);
+  }
+  // A vector B leaves no axis of columns.
+  const int axis = p.b_is_vector() ? -1 : call.output().shape.rank() - 1;
+  FinishQuantizedProduct(call, axis, sums, inputs, outputs[0]);
+  return absl::OkStatus();
+}
+
+}  // namespace
+
 absl::Status MatMulReference(const OpCall& call, absl::Span<const ConstTensorView> inputs,
                              absl::Span<const TensorView> outputs) {
   BERTH_ASSIGN_OR_RETURN(const MatrixProduct p, ResolveMatMul(call));
+  if (IsQuantizedProduct(*call.node)) return QuantizedMatMul(call, p, inputs, outputs);
   const int64_t batches = Shape(p.batch).ElementCount();
   VisitDType(call.input(0).dtype, [&]<typename T>() {
     const T* bias = call.HasInput(2) ? inputs[2].Values<T>().data() : nullptr;

@@ -46,11 +46,13 @@ void OutputStage::Write(int64_t i0, Range rows, Range columns) const {
   if (WriteDirect(sums, out, rows, columns)) return;
   if (mergeable) return WriteMerged(sums, out, rows);
   alignas(64) std::byte bias[kChunkElements * kWordBytes];
+  alignas(64) float factors[kChunkElements];
   for (int64_t c = 0; c < columns.count(); c += kChunkElements) {
     const int64_t count = std::min(kChunkElements, columns.count() - c);
-    LoadBias({columns.begin + c, columns.begin + c + count}, bias);
+    const ColumnTerms terms =
+        LoadTerms({columns.begin + c, columns.begin + c + count}, bias, factors);
     for (int64_t row = 0; row < rows.count(); ++row) {
-      WriteChunk(sums + (row * width + c) * kWordBytes, bias_ != nullptr ? bias : nullptr, count,
+      WriteChunk(sums + (row * width + c) * kWordBytes, terms, count,
                  out + row * row_stride + c * column_stride, column_stride);
     }
   }
@@ -82,37 +84,49 @@ void OutputStage::WriteMerged(const std::byte* sums, std::byte* out, Range rows)
   const int64_t width = c_.extent[2];
   const int64_t group = std::min(rows.count(), kChunkElements / width);
   alignas(64) std::byte bias[kChunkElements * kWordBytes];
-  LoadBias({0, width}, bias);
-  for (int64_t i = 1; i < group && bias_ != nullptr; ++i) {
-    std::memcpy(bias + i * width * kWordBytes, bias, static_cast<size_t>(width * kWordBytes));
+  alignas(64) float factors[kChunkElements];
+  const ColumnTerms terms = LoadTerms({0, width}, bias, factors);
+  const auto row_bytes = static_cast<size_t>(width * kWordBytes);
+  for (int64_t i = 1; i < group; ++i) {
+    if (terms.bias != nullptr) std::memcpy(bias + i * width * kWordBytes, bias, row_bytes);
+    if (terms.factors != nullptr) std::memcpy(factors + i * width, factors, row_bytes);
   }
   for (int64_t row = 0; row < rows.count(); row += group) {
     const int64_t count = std::min(group, rows.count() - row) * width;
-    WriteChunk(sums + row * width * kWordBytes, bias_ != nullptr ? bias : nullptr, count,
-               out + row * width * out_bytes_, out_bytes_);
+    WriteChunk(sums + row * width * kWordBytes, terms, count, out + row * width * out_bytes_,
+               out_bytes_);
   }
 }
 
-void OutputStage::LoadBias(Range columns, std::byte* target) const {
-  if (bias_ == nullptr) return;
-  const int64_t stride = c_.in2.stride_bytes[2];
-  const std::byte* bias = bias_ + columns.begin * stride;
+OutputStage::ColumnTerms OutputStage::LoadTerms(Range columns, std::byte* bias,
+                                                float* factors) const {
+  if (bias_ == nullptr) return {};
+  const int64_t stride = c_.in2.stride_bytes[2], count = columns.count();
+  const std::byte* source = bias_ + columns.begin * stride;
   if (is_float_) {
-    LoadFloats(c_.in2.dtype, bias, stride, columns.count(), reinterpret_cast<float*>(target));
-  } else {
-    LoadInts(c_.in2.dtype, bias, stride, columns.count(), 0, reinterpret_cast<int32_t*>(target));
+    LoadFloats(c_.in2.dtype, source, stride, count, reinterpret_cast<float*>(bias));
+    return {bias, nullptr};
   }
+  // Of a pair the bias is the low half.
+  GatherElements(source, stride, kWordBytes, count, bias);
+  if (c_.in2.dtype != DType::kInt64) return {bias, nullptr};
+  GatherElements(source + kWordBytes, stride, kWordBytes, count,
+                 reinterpret_cast<std::byte*>(factors));
+  return {bias, factors};
 }
 
-void OutputStage::WriteChunk(const std::byte* sums, const std::byte* bias, int64_t count,
+void OutputStage::WriteChunk(const std::byte* sums, const ColumnTerms& terms, int64_t count,
                              std::byte* out, int64_t stride_bytes) const {
   if (is_float_) {
-    WriteFloats(reinterpret_cast<const float*>(sums), reinterpret_cast<const float*>(bias), count,
-                out, stride_bytes);
-  } else {
-    WriteInts(reinterpret_cast<const int32_t*>(sums), reinterpret_cast<const int32_t*>(bias), count,
-              out, stride_bytes);
+    return WriteFloats(reinterpret_cast<const float*>(sums),
+                       reinterpret_cast<const float*>(terms.bias), count, out, stride_bytes);
   }
+  ScaledIntegers from;
+  from.sums = reinterpret_cast<const int32_t*>(sums);
+  from.bias = reinterpret_cast<const int32_t*>(terms.bias);
+  from.scales = terms.factors;
+  from.scale = c_.params.matrix.out_scale;
+  WriteInts(from, count, out, stride_bytes);
 }
 
 void OutputStage::WriteFloats(const float* sums, const float* bias, int64_t count, std::byte* out,
@@ -141,16 +155,12 @@ void OutputStage::WriteFloats(const float* sums, const float* bias, int64_t coun
   StoreRounded(c_.out.dtype, values, count, params.out_zero_point, out, stride_bytes);
 }
 
-void OutputStage::WriteInts(const int32_t* sums, const int32_t* bias, int64_t count, std::byte* out,
+void OutputStage::WriteInts(const ScaledIntegers& from, int64_t count, std::byte* out,
                             int64_t stride_bytes) const {
   if (IsInteger(c_.out.dtype) && out_bytes_ >= kWordBytes) {
-    return WriteWideInts(sums, bias, count, out, stride_bytes);
+    return WriteWideInts(from.sums, from.bias, count, out, stride_bytes);
   }
   const MatrixParams& params = c_.params.matrix;
-  ScaledIntegers from;
-  from.sums = sums;
-  from.bias = bias;
-  from.scale = params.out_scale;
   const bool clamps = params.activation != Activation::kLeakyRelu;
   if (clamps && IsNarrowInteger(c_.out.dtype) && stride_bytes == out_bytes_) {
     return RoundScaled(from, count, NarrowTarget(out));

@@ -97,12 +97,16 @@ std::string CheckMatrixDTypes(const Command& c) {
   }
   const DType accumulator = floats ? DType::kFloat32 : DType::kInt32;
   if (c.acc.dtype != accumulator) return Mismatch("accumulator dtype", c.acc.dtype, accumulator);
-  const bool bias_fits = c.in2.dtype == accumulator || (floats && c.in2.dtype == a);
+  const bool scales = !floats && c.in2.dtype == DType::kInt64;  // pairs of bias and factor
+  const bool bias_fits = c.in2.dtype == accumulator || (floats && c.in2.dtype == a) || scales;
   if (c.in2.present() && !bias_fits) {
     return Mismatch("bias dtype does not fit the accumulator's", c.in2.dtype, accumulator);
   }
   if (!(c.flags & kFlagWriteOut)) return "";
   const DType out = c.out.dtype;
+  if (c.in2.present() && scales && IsInteger(out) && DTypeBytes(out) >= 4) {
+    return Mismatch("factors for an output that is not scaled", c.in2.dtype, out);
+  }
   const bool fits =
       floats ? out == DType::kFloat32 || out == a : IsShortInteger(out) || out == DType::kFloat32;
   return fits ? ""

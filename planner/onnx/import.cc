@@ -9,14 +9,16 @@
 #include "planner/onnx/external_data.h"
 #include "planner/onnx/inputs.h"
 #include "planner/onnx/model_file.h"
+#include "planner/onnx/sort_nodes.h"
 #include "planner/onnx/tensors.h"
 #include "planner/onnx/text.h"
 
 namespace berth {
 namespace {
 
-// Gelu of com.microsoft is the exact one of ai.onnx 20.
-constexpr int kGeluOpset = 20;
+// Operators of com.microsoft that ai.onnx has too mean what they mean there since this version: the
+// exact Gelu, 16-bit integers in QuantizeLinear.
+constexpr int kContribOpset = 21;
 
 // Fills a graph from a checked model. Takes initializers' bytes out of the message as it goes, so
 // that weights are held once.
@@ -113,7 +115,7 @@ class GraphBuilder {
     Node node;
     node.kind = *KindOfNode(proto);
     node.name = NameOf(proto, position);
-    node.opset = proto.domain() == "com.microsoft" ? kGeluOpset : OpsetOfDefaultDomain();
+    node.opset = proto.domain() == "com.microsoft" ? kContribOpset : OpsetOfDefaultDomain();
     auto attributes = AttributesFromProto(proto, folder_);
     if (!attributes.ok()) {
       return Annotate(attributes.status(), fmt::format("{} '{}'", OpName(node.kind), node.name));
@@ -173,6 +175,7 @@ absl::Status ConfineExternalData(const onnx::GraphProto& graph,
 absl::StatusOr<Graph> ImportModel(onnx::ModelProto model, const std::string& path,
                                   const ImportOptions& options) {
   const std::filesystem::path folder = std::filesystem::path(path).parent_path();
+  SortNodes(*model.mutable_graph());
   BERTH_RETURN_IF_ERROR(CheckStructure(model.graph()));
   BERTH_RETURN_IF_ERROR(CheckSupported(model));
   BERTH_ASSIGN_OR_RETURN(const OpsetVersions opsets, ReadOpsets(model));

@@ -13,6 +13,35 @@ constexpr int kMaxRounds = 8;
 // The window of LRN moves over channels: with them last it needs no transpose.
 bool WaitsForLayout(OpKind kind) { return kind == OpKind::kLRN; }
 
+// Expands into QuantizeLinear and DequantizeLinear around float ops.
+bool IsQuantizedOperator(OpKind kind) {
+  switch (kind) {
+    case OpKind::kQLinearAdd:
+    case OpKind::kQLinearMul:
+    case OpKind::kQLinearSigmoid:
+    case OpKind::kQLinearLeakyRelu:
+    case OpKind::kQLinearAveragePool:
+    case OpKind::kQLinearGlobalAveragePool:
+    case OpKind::kQLinearConcat:
+    case OpKind::kQGemm:
+      return true;
+    default:
+      return false;
+  }
+}
+
+bool Waits(OpKind kind, ExpandScope scope) {
+  switch (scope) {
+    case ExpandScope::kQuantized:
+      return !IsQuantizedOperator(kind);
+    case ExpandScope::kBeforeLayout:
+      return WaitsForLayout(kind);
+    case ExpandScope::kAll:
+      break;
+  }
+  return false;
+}
+
 absl::StatusOr<bool> ExpandOnce(Graph& graph, ExpandScope scope) {
   const std::vector<Node> before = std::move(graph.nodes);
   graph.nodes.clear();
@@ -21,8 +50,7 @@ absl::StatusOr<bool> ExpandOnce(Graph& graph, ExpandScope scope) {
   for (const Node& node : before) {
     const NodeCall call(graph, node);
     const OpDef& op = GetOpDef(node.kind);
-    const bool waits = scope == ExpandScope::kBeforeLayout && WaitsForLayout(node.kind);
-    if (waits || !NeedsExpansion(op, call.call())) {
+    if (Waits(node.kind, scope) || !NeedsExpansion(op, call.call())) {
       after.push_back(node);
       continue;
     }

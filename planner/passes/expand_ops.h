@@ -7,6 +7,7 @@
 namespace berth {
 
 enum class ExpandScope : uint8_t {
+  kQuantized,     // quantized operators that are float ops between DequantizeLinear, QuantizeLinear
   kBeforeLayout,  // leaves ops that expand better once their channels stand last
   kAll,
 };

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <optional>
 
+#include "kernels/ops/quantized_product.h"
 #include "planner/passes/graph_edit.h"
 
 namespace berth {
@@ -16,6 +17,7 @@ struct PerChannel {
 
 bool ProducesChannels(const Graph& graph, const Node& node) {
   if (!node.tail.empty() || node.layout != DataLayout::kNchw) return false;
+  if (IsQuantizedProduct(node)) return false;
   switch (node.kind) {
     case OpKind::kConv:
     case OpKind::kConvTranspose:

@@ -50,6 +50,7 @@ class Folder {
     if (!WithinLimits(node)) return false;
     if (auto known = KnownResults(graph_, node)) return Replace(node, *std::move(known));
     if (!evaluator_ || !AllConstant(node) || !node.tail.empty()) return false;
+    if (options_.keep_quantized && node.kind == OpKind::kDequantizeLinear) return false;
     std::vector<ConstTensorView> operands;
     for (const ValueId id : node.inputs) {
       operands.push_back(id == ValueId::kNone ? ConstTensorView() : graph_.at(id).constant->view());

@@ -18,6 +18,8 @@ struct FoldOptions {
   int64_t filled_limit_bytes = int64_t{1} << 30;
   // Multiply-accumulates worth doing at compile time for one node.
   int64_t work_limit = int64_t{1} << 28;
+  // Known integers under a DequantizeLinear stay as they are, for the passes that compute on them.
+  bool keep_quantized = false;
 };
 
 // Sets the type of every value (errors name the node) and replaces nodes whose results are known.

@@ -7,6 +7,7 @@
 
 #include "kernels/op_def.h"
 #include "kernels/ops/axis_map.h"
+#include "kernels/ops/quantized_product.h"
 #include "kernels/spatial.h"
 #include "planner/passes/graph_edit.h"
 
@@ -61,6 +62,12 @@ bool IsNeverNegative(const Graph& graph, ValueId id, const std::vector<int>& pro
 bool IsMinusInfinity(uint64_t pattern, DType dtype) {
   return dtype == DType::kFloat32 &&
          pattern == std::bit_cast<uint32_t>(-std::numeric_limits<float>::infinity());
+}
+
+// The element that a convolution of integers counts as zero.
+uint64_t ZeroPointPattern(DType dtype, const QuantizedProduct& product) {
+  const auto bits = static_cast<uint64_t>(int64_t{product.x_zero_point});
+  return bits & ((uint64_t{1} << (8 * DTypeBytes(dtype))) - 1);
 }
 
 class PadFolder {
@@ -127,7 +134,10 @@ class PadFolder {
     const bool ceils = window.attributes.Int("ceil_mode", 0) != 0;
     switch (window.kind) {
       case OpKind::kConv:
-        return zero;
+        return IsQuantizedProduct(window)
+                   ? pads.fill_pattern == ZeroPointPattern(graph_.at(pad.outputs[0]).type.dtype,
+                                                           QuantizedProductOf(window))
+                   : zero;
       case OpKind::kAveragePool: {
         const bool counts = window.attributes.Int("count_include_pad", 0) != 0;
         const bool own_pads = std::any_of(axes.begin(), axes.end(), [](const AxisWindow& axis) {

@@ -19,11 +19,18 @@ bool AcceptsTail(const Node& node) {
          node.outputs.size() == 1 && node.tail.size() < kMaxTailOps;
 }
 
-int TailOperandCount(const Node& node) {
+// Operands that take a tile; known single elements are parameters of commands for the most part.
+int TileOperandCount(const Graph& graph, const std::vector<ValueId>& operands) {
+  return static_cast<int>(std::count_if(operands.begin(), operands.end(), [&](ValueId id) {
+    if (id == ValueId::kNone) return false;
+    const Value& value = graph.at(id);
+    return value.constant == nullptr || value.type.shape.ElementCount() > 1;
+  }));
+}
+
+int TailOperandCount(const Graph& graph, const Node& node) {
   int count = 0;
-  for (const FusedOp& fused : node.tail) {
-    count += static_cast<int>(fused.operands.size()) - 1;
-  }
+  for (const FusedOp& fused : node.tail) count += TileOperandCount(graph, fused.operands);
   return count;
 }
 
@@ -65,7 +72,8 @@ class Fuser {
     if (id == ValueId::kNone || reader_[Index(id)] != position) return false;
     const int maker = producer_[Index(id)];
     if (maker < 0 || !AcceptsTail(at(maker))) return false;
-    const int operands = TailOperandCount(at(maker)) + static_cast<int>(node.inputs.size()) - 1;
+    const int operands =
+        TailOperandCount(graph_, at(maker)) + TileOperandCount(graph_, node.inputs) - 1;
     return operands <= kMaxTailOperands &&
            graph_.at(id).type.shape == graph_.at(node.outputs[0]).type.shape;
   }

@@ -78,6 +78,8 @@ inline std::vector<Tensor> RandomInputs(const Graph& graph, uint64_t seed) {
     Tensor tensor(graph.at(id).type);
     if (tensor.dtype() == DType::kFloat32) {
       for (float& value : tensor.Values<float>()) value = uniform(random);
+    } else if (IsInteger(tensor.dtype()) && DTypeBytes(tensor.dtype()) <= 2) {
+      for (std::byte& byte : tensor.bytes()) byte = static_cast<std::byte>(random());
     }
     inputs.push_back(std::move(tensor));
   }

@@ -1,0 +1,12 @@
+// Ops that only move, pick or compare values work on the stored integers: a DequantizeLinear moves
+// behind them, a QuantizeLinear in front of them, and the two cancel where they meet with the same
+// scale and zero point. Scales are per tensor and known; what rounds stays where it is.
+#pragma once
+
+#include "kernels/graph.h"
+
+namespace berth {
+
+absl::Status MoveQuantization(Graph& graph);
+
+}  // namespace berth

@@ -1,0 +1,59 @@
+#include "planner/passes/quantized_reads.h"
+
+#include <algorithm>
+
+#include "kernels/op_def.h"
+#include "planner/passes/graph_edit.h"
+#include "planner/passes/quantized_graph.h"
+
+namespace berth {
+namespace {
+
+// Ops that take their data in through TileBuilder::Load and size their tiles by cost alone.
+bool ReadsTiles(const Node& node) {
+  if (GetOpDef(node.kind).elementwise) return true;
+  switch (node.kind) {
+    case OpKind::kAveragePool:
+    case OpKind::kGlobalAveragePool:
+    case OpKind::kSoftmax:
+    case OpKind::kLogSoftmax:
+    case OpKind::kReduceMean:
+    case OpKind::kReduceSum:
+    case OpKind::kResize:
+    case OpKind::kUpsample:
+      return true;
+    default:
+      return false;
+  }
+}
+
+bool ReadsElsewhere(const Node& node, ValueId id, size_t position) {
+  for (size_t i = 0; i < node.inputs.size(); ++i) {
+    if (i != position && node.inputs[i] == id) return true;
+  }
+  return false;
+}
+
+void ReadStored(const QuantizedGraph& quantized, Node& node) {
+  if (!ReadsTiles(node) || !node.tail.empty()) return;
+  for (size_t i = 0; i < node.inputs.size(); ++i) {
+    if (node.inputs[i] == ValueId::kNone) continue;
+    const auto source = quantized.Dequantized(node.inputs[i]);
+    // The tile builder knows one form of each value that a node reads.
+    if (!source || ReadsElsewhere(node, source->stored, i)) continue;
+    if (ReadsElsewhere(node, node.inputs[i], i)) continue;
+    SetReadScale(node.attributes, i, {source->by.scale, source->by.zero_point});
+    node.inputs[i] = source->stored;
+  }
+}
+
+}  // namespace
+
+absl::Status ReadQuantized(Graph& graph) {
+  const QuantizedGraph quantized(graph);
+  for (Node& node : graph.nodes) ReadStored(quantized, node);
+  RemoveDeadNodes(graph);
+  return absl::OkStatus();
+}
+
+}  // namespace berth
