@@ -9,8 +9,8 @@
 #include "planner/describe_values.h"
 #include "planner/emit/emit.h"
 #include "planner/frontend.h"
+#include "planner/import_model.h"
 #include "planner/memory.h"
-#include "planner/onnx/import.h"
 #include "planner/schedule/schedule.h"
 
 namespace berth {
@@ -161,7 +161,8 @@ absl::StatusOr<BundleContents> CompileModel(const std::string& path,
   import.input_shapes = options.input_shapes;
   import.shapes_by_position = options.shapes_by_position;
   import.constant_inputs = options.constant_inputs;
-  BERTH_ASSIGN_OR_RETURN(Graph graph, ImportOnnx(path, import));
+  import.expose_state = options.expose_state;
+  BERTH_ASSIGN_OR_RETURN(Graph graph, ImportModelFile(path, import));
   Dump(options, "import", [&] { return DumpGraph(graph); });
   BERTH_ASSIGN_OR_RETURN(BundleContents contents, CompileGraph(std::move(graph), options));
   contents.compile_ms =

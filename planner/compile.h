@@ -23,6 +23,8 @@ struct CompileOptions {
   std::vector<Shape> shapes_by_position;
   // Binds an input as a constant (it is then no input of the bundle).
   std::map<std::string, Tensor> constant_inputs;
+  // States of a TFLite model become inputs and outputs (planner/onnx/import.h).
+  bool expose_state = false;
   // Folds constants; null folds only what needs no arithmetic.
   ConstantEvaluator evaluator;
   // Loads are hoisted ahead of the computation that needs them, each tile into fresh bytes. Off:
@@ -35,7 +37,7 @@ struct CompileOptions {
   std::function<void(std::string_view stage, const std::string& text)> dump;
 };
 
-// Compiles a model file (ONNX by content or ending).
+// Compiles a model file (ONNX or TFLite, by content or ending).
 absl::StatusOr<BundleContents> CompileModel(const std::string& path, const CompileOptions& options);
 
 // Compiles a graph that is already imported and whose types are known.

@@ -5,7 +5,7 @@
 
 #include "berth/context.h"
 #include "kernels/reference/reference.h"
-#include "planner/onnx/import.h"
+#include "planner/import_model.h"
 #include "planner/passes/fold_constants.h"
 #include "tools/compile_flags.h"
 #include "tools/first_difference.h"
@@ -149,7 +149,8 @@ absl::StatusOr<Graph> ImportForCase(const std::string& model, const CompileOptio
   ImportOptions import;
   import.input_shapes = options.input_shapes;
   import.shapes_by_position = options.shapes_by_position;
-  BERTH_ASSIGN_OR_RETURN(Graph graph, ImportOnnx(model, import));
+  import.expose_state = options.expose_state;
+  BERTH_ASSIGN_OR_RETURN(Graph graph, ImportModelFile(model, import));
   // Types follow from values in some models: shapes that the model computes.
   BERTH_RETURN_IF_ERROR(FoldConstants(graph, EvaluateNode));
   return graph;
@@ -283,7 +284,7 @@ absl::Status Run(const Flags& flags) {
 void AddCheckCommand(CLI::App& app, CommandAction& action) {
   auto flags = std::make_shared<Flags>();
   CLI::App* command = app.add_subcommand("check", "Compile, run and compare with expected outputs");
-  command->add_option("model", flags->model, "ONNX file")->required();
+  command->add_option("model", flags->model, "ONNX or TFLite file")->required();
   command->add_option("--refs", flags->refs,
                       "Folder with input_i.npy and output_i.npy, or a folder of such cases; "
                       "without it the reference interpreter is compared with");

@@ -38,7 +38,7 @@ absl::Status Run(const Flags& flags) {
 void AddCompileCommand(CLI::App& app, CommandAction& action) {
   auto flags = std::make_shared<Flags>();
   CLI::App* command = app.add_subcommand("compile", "Plan a model: write a bundle");
-  command->add_option("model", flags->model, "ONNX file")->required();
+  command->add_option("model", flags->model, "ONNX or TFLite file")->required();
   command->add_option("-o,--output", flags->output, "Bundle to write")->required();
   AddCompileFlags(*command, flags->compile);
   command->add_flag("--json", flags->json, "One JSON object on stdout");

@@ -22,6 +22,9 @@ struct ImportOptions {
   std::vector<Shape> shapes_by_position;
   // Makes an input a constant: the graph has it no more.
   std::map<std::string, Tensor> constant_inputs;
+  // States that a TFLite model keeps between runs become inputs, and outputs "<name>/next" behind
+  // the model's own. Off: they are zero before every run.
+  bool expose_state = false;
 };
 
 // NotFound, InvalidArgument (the file, the model or the options are wrong) or Unimplemented (all
