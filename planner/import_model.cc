@@ -8,9 +8,8 @@
 #include "planner/tflite/import.h"
 
 namespace berth {
-namespace {
 
-bool IsTflite(const std::string& path) {
+bool IsTfliteFile(const std::string& path) {
   std::error_code error;
   if (!std::filesystem::is_regular_file(path, error)) return false;  // the importer says what it is
   std::array<char, 8> head{};
@@ -21,10 +20,8 @@ bool IsTflite(const std::string& path) {
   return std::filesystem::path(path).extension() == ".tflite";
 }
 
-}  // namespace
-
 absl::StatusOr<Graph> ImportModelFile(const std::string& path, const ImportOptions& options) {
-  return IsTflite(path) ? ImportTflite(path, options) : ImportOnnx(path, options);
+  return IsTfliteFile(path) ? ImportTflite(path, options) : ImportOnnx(path, options);
 }
 
 }  // namespace berth

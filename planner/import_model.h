@@ -7,8 +7,10 @@
 
 namespace berth {
 
-// By content (the identifier of a TFLite flatbuffer), else by ending, else as ONNX. Errors are
-// those of ImportOnnx and ImportTflite.
+// Told by content (the identifier of a flatbuffer), else by ending.
+bool IsTfliteFile(const std::string& path);
+
+// Whatever is no TFLite file counts as ONNX. Errors are those of ImportOnnx and ImportTflite.
 absl::StatusOr<Graph> ImportModelFile(const std::string& path, const ImportOptions& options);
 
 }  // namespace berth

@@ -26,6 +26,11 @@ constexpr double kTolerance = 1e-3;  // of max |expected|
 // those values, however small they are themselves: a few units in the last place of 1.
 constexpr double kAbsoluteTolerance = 5e-7;
 
+// TFLite's own runtimes differ by so much from each other: a rounding step where they requantize.
+constexpr double kTfliteTolerance = 1e-4;
+constexpr StepTolerance kTfliteSteps = {
+    .steps = 1, .share = 0.999, .most_steps = 2, .needs_same_top = false};
+
 struct Flags {
   std::string model, refs;
   CompileFlags compile;
@@ -33,6 +38,7 @@ struct Flags {
   uint64_t seed = 1;
   Tolerance tolerance{kTolerance, kAbsoluteTolerance};
   StepTolerance step_tolerance;
+  bool says_tolerance = false, says_steps = false;  // else the model's format decides
   bool json = false;
 };
 
@@ -248,7 +254,15 @@ absl::Status CheckCase(const Flags& flags, CompileOptions options, const Case& o
   return absl::OkStatus();
 }
 
-absl::Status Run(const Flags& flags) {
+Flags WithTolerancesOfFormat(Flags flags) {
+  if (!IsTfliteFile(flags.model)) return flags;
+  if (!flags.says_tolerance) flags.tolerance.relative = kTfliteTolerance;
+  if (!flags.says_steps) flags.step_tolerance = kTfliteSteps;
+  return flags;
+}
+
+absl::Status Run(const Flags& given) {
+  const Flags flags = WithTolerancesOfFormat(given);
   BERTH_ASSIGN_OR_RETURN(const CompileOptions options, ToCompileOptions(flags.compile));
   Progress progress(fmt::format("interpreting '{}'", flags.model));
   std::vector<Case> cases;
@@ -292,18 +306,21 @@ void AddCheckCommand(CLI::App& app, CommandAction& action) {
   command->add_option("--threads", flags->threads, "Workers on the host")
       ->check(CLI::Range(1, 1024))
       ->capture_default_str();
-  command
-      ->add_option("--tolerance", flags->tolerance.relative,
-                   "Largest error as a share of max |expected|")
-      ->capture_default_str();
+  const CLI::Option* tolerance =
+      command
+          ->add_option("--tolerance", flags->tolerance.relative,
+                       "Largest error as a share of max |expected|; of TFLite models 1e-4")
+          ->capture_default_str();
   command
       ->add_option("--absolute-tolerance", flags->tolerance.absolute,
                    "An error that passes however small the expected values are")
       ->capture_default_str();
-  command
-      ->add_option("--tolerance-steps", flags->step_tolerance.steps,
-                   "Judge quantized outputs by steps of their quantization: so many are allowed")
-      ->check(CLI::NonNegativeNumber);
+  const CLI::Option* steps =
+      command
+          ->add_option("--tolerance-steps", flags->step_tolerance.steps,
+                       "Judge quantized outputs by steps of their quantization: so many are "
+                       "allowed; of TFLite models one for 99.9 % of the values and two for all")
+          ->check(CLI::NonNegativeNumber);
   command
       ->add_option("--step-share", flags->step_tolerance.share,
                    "Share of the values that must be within --tolerance-steps")
@@ -311,7 +328,11 @@ void AddCheckCommand(CLI::App& app, CommandAction& action) {
       ->capture_default_str();
   command->add_option("--seed", flags->seed, "Of random inputs")->capture_default_str();
   command->add_flag("--json", flags->json, "One JSON object on stdout");
-  command->callback([flags, &action] { action = [flags] { return Run(*flags); }; });
+  command->callback([flags, tolerance, steps, &action] {
+    flags->says_tolerance = tolerance->count() > 0;
+    flags->says_steps = steps->count() > 0;
+    action = [flags] { return Run(*flags); };
+  });
 }
 
 }  // namespace berth

@@ -16,6 +16,8 @@ void AddCompileFlags(CLI::App& command, CompileFlags& flags) {
                      "Print a stage's text: import, graph, order, pool, tiles, program");
   command.add_flag("--no-double-buffer", flags.no_double_buffer,
                    "The same tiles through one buffer each");
+  command.add_flag("--expose-state", flags.expose_state,
+                   "States of a TFLite model become inputs and outputs");
   command.add_option("--pool-budget", flags.pool_budget_bytes, "Highest pool in bytes")
       ->check(CLI::PositiveNumber);
 }
@@ -59,6 +61,7 @@ absl::StatusOr<CompileOptions> ToCompileOptions(const CompileFlags& flags) {
   }
   options.evaluator = EvaluateNode;
   options.double_buffer = !flags.no_double_buffer;
+  options.expose_state = flags.expose_state;
   options.pool_budget_bytes = flags.pool_budget_bytes;
   if (!flags.dump_stages.empty()) {
     options.dump = [stages = flags.dump_stages](std::string_view stage, const std::string& text) {

@@ -14,6 +14,7 @@ struct CompileFlags {
   std::vector<std::string> shapes;  // name=1x3x224x224
   std::vector<std::string> dump_stages;
   bool no_double_buffer = false;
+  bool expose_state = false;
   int64_t pool_budget_bytes = 0;
 };
 

@@ -1,6 +1,7 @@
 // Judging outputs of quantized models: errors counted in steps of the output's own quantization.
 #pragma once
 
+#include <limits>
 #include <vector>
 
 #include "kernels/graph.h"
@@ -13,11 +14,13 @@ namespace berth {
 std::vector<double> OutputSteps(const Graph& graph);
 
 // What counts as the same where an output has a step: a share of the values within so many steps,
-// and the largest value in the same place where the output is one vector (all extents but one
-// are 1).
+// none further off than another number of steps, and the largest value in the same place where the
+// output is one vector (all extents but one are 1).
 struct StepTolerance {
   double steps = 0;  // 0: outputs are not judged by steps
   double share = 0.99;
+  double most_steps = std::numeric_limits<double>::infinity();
+  bool needs_same_top = true;
 };
 
 struct StepDifference {
@@ -25,7 +28,8 @@ struct StepDifference {
   double share_within = 1;  // of the values, within the tolerance
   bool same_top = true;
   bool Passes(const StepTolerance& tolerance) const {
-    return share_within >= tolerance.share && same_top;
+    return share_within >= tolerance.share && max_steps <= tolerance.most_steps &&
+           (same_top || !tolerance.needs_same_top);
   }
 };
 // The tensors have one type. A value that is not finite is infinitely far from any other.
