@@ -279,6 +279,7 @@ class ProductFolder {
   void Fold(size_t position) {
     const Node& node = graph_.nodes[position];
     if (IsQuantizedProduct(node) || !node.tail.empty() || !IsPlain(node)) return;
+    if (node.layout != DataLayout::kNchw) return;  // before the layout pass
     if (graph_.at(node.outputs[0]).type.dtype != DType::kFloat32) return;
     const auto x = quantized_.Dequantized(node.inputs[0]);
     const auto w = WeightsOf(node);

@@ -14,7 +14,6 @@ bool ReadsTiles(const Node& node) {
   if (GetOpDef(node.kind).elementwise) return true;
   switch (node.kind) {
     case OpKind::kAveragePool:
-    case OpKind::kGlobalAveragePool:
     case OpKind::kSoftmax:
     case OpKind::kLogSoftmax:
     case OpKind::kReduceMean:

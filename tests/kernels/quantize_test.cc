@@ -219,6 +219,35 @@ TEST(ReadScales, OperandsAndFlowsReachTheOpAsFloats) {
   EXPECT_TRUE(MatchesEverywhere(test, 8 << 10));
 }
 
+// Ops that take their tiles in through the builder, in many tiles and one.
+TEST(ReadScales, OpsThatSumAndPool) {
+  Random random(20261107);
+  SCOPED_TRACE("seed 20261107");
+  constexpr OpKind kKinds[] = {OpKind::kAveragePool, OpKind::kLogSoftmax, OpKind::kSoftmax,
+                               OpKind::kReduceMean,  OpKind::kReduceSum,  OpKind::kResize};
+  for (int i = 0; i < 48; ++i) {
+    const OpKind kind = kKinds[i % 6];
+    OpCase test(kind, 13);
+    test.Layout(DataLayout::kNhwc);
+    const Shape shape{2, RandomInt(random, 4, 14), RandomInt(random, 4, 14),
+                      RandomInt(random, 1, 40)};
+    test.Input(Integers(kQuantized[RandomInt(random, 0, 3)], shape, random));
+    if (kind == OpKind::kAveragePool) {
+      test.Attribute("kernel_shape", std::vector<int64_t>{3, 3});
+      test.Attribute("pads", std::vector<int64_t>{1, 1, 1, 1});
+    } else if (kind == OpKind::kReduceMean) {
+      test.Attribute("axes", std::vector<int64_t>{1, 2});
+    } else if (kind == OpKind::kReduceSum) {
+      test.Constant(Int64Tensor({-1}));
+    } else if (kind == OpKind::kResize) {
+      test.Absent().Constant(MakeTensor<float>(DType::kFloat32, Shape{4}, {1, 1, 2, 2}));
+      test.Attribute("mode", std::string("linear"));
+    }
+    SetReadScale(test.node().attributes, 0, {0.01f, 7});
+    ASSERT_TRUE(MatchesEverywhere(test)) << i << " " << OpName(kind);
+  }
+}
+
 TEST(QuantizeTypes, WhatIsRefused) {
   const Tensor data(TensorType{DType::kFloat32, Shape{4, 6}});
   const auto code = [](OpCase& test) { return test.Infer().code(); };
