@@ -221,5 +221,27 @@ TEST(ReadQuantized, FloatOpsReadAndWriteBytes) {
   ExpectSameSteps(t.graph, after, 1, 5);
 }
 
+// Means of integers fall half between two results as often as not: they round half to even,
+// whatever the scale.
+TEST(ReadQuantized, MeansRoundTiesExactly) {
+  for (const float scale : {0.1f, 0.0123f, 0.7f}) {
+    QuantizedTestGraph t(12);
+    const ValueId x = t.Dequantize(t.Input({1, 300, 2, 3}, DType::kInt8), scale, -5);
+    const ValueId y = t.Apply(OpKind::kReduceMean, {x}, {{"axes", Ints{2, 3}}});
+    t.Output(t.Quantize(y, scale, -5, DType::kInt8));
+    const Graph after = Prepared(t.graph);
+    const std::vector<Tensor> inputs = RandomInputs(t.graph, 9);
+    const auto actual = Interpret(after, inputs);
+    ASSERT_TRUE(actual.ok()) << actual.status();
+    const absl::Span<const int8_t> in = inputs[0].Values<int8_t>();
+    for (size_t c = 0; c < 300; ++c) {
+      int sum = 0;
+      for (size_t k = 0; k < 6; ++k) sum += in[c * 6 + k] + 5;
+      const double expected = std::nearbyint(sum / 6.0) - 5;
+      EXPECT_EQ(double{(*actual)[0].Values<int8_t>()[c]}, expected) << "sum " << sum;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace berth
