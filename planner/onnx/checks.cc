@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "kernels/contrib_ops.h"
 #include "planner/onnx/text.h"
 
 namespace berth {
@@ -155,36 +156,15 @@ absl::StatusOr<OpsetVersions> ReadOpsets(const onnx::ModelProto& model) {
   return opsets;
 }
 
-namespace {
-
-// Operators that com.microsoft has and ai.onnx has not.
-bool IsContribOnly(OpKind kind) {
-  switch (kind) {
-    case OpKind::kQLinearAdd:
-    case OpKind::kQLinearMul:
-    case OpKind::kQLinearSigmoid:
-    case OpKind::kQLinearLeakyRelu:
-    case OpKind::kQLinearAveragePool:
-    case OpKind::kQLinearGlobalAveragePool:
-    case OpKind::kQLinearConcat:
-    case OpKind::kQGemm:
-      return true;
-    default:
-      return false;
-  }
-}
-
-}  // namespace
-
 std::optional<OpKind> KindOfNode(const onnx::NodeProto& node) {
   const std::optional<OpKind> kind = OpFromName(node.op_type());
   if (IsDefaultDomain(node.domain())) {
-    return kind && IsContribOnly(*kind) ? std::nullopt : kind;
+    return kind && IsContribOp(*kind) ? std::nullopt : kind;
   }
   if (node.domain() != "com.microsoft" || !kind) return std::nullopt;
   const bool both = *kind == OpKind::kGelu || *kind == OpKind::kQuantizeLinear ||
                     *kind == OpKind::kDequantizeLinear;
-  return both || IsContribOnly(*kind) ? kind : std::nullopt;
+  return both || IsContribOp(*kind) ? kind : std::nullopt;
 }
 
 absl::Status CheckStructure(const onnx::GraphProto& graph) { return StructureCheck(graph).Run(); }

@@ -1,5 +1,6 @@
 #include "planner/passes/expand_ops.h"
 
+#include "kernels/contrib_ops.h"
 #include "kernels/op_def.h"
 #include "kernels/rewrite.h"
 #include "planner/passes/eliminate_identities.h"
@@ -13,27 +14,10 @@ constexpr int kMaxRounds = 8;
 // The window of LRN moves over channels: with them last it needs no transpose.
 bool WaitsForLayout(OpKind kind) { return kind == OpKind::kLRN; }
 
-// Expands into QuantizeLinear and DequantizeLinear around float ops.
-bool IsQuantizedOperator(OpKind kind) {
-  switch (kind) {
-    case OpKind::kQLinearAdd:
-    case OpKind::kQLinearMul:
-    case OpKind::kQLinearSigmoid:
-    case OpKind::kQLinearLeakyRelu:
-    case OpKind::kQLinearAveragePool:
-    case OpKind::kQLinearGlobalAveragePool:
-    case OpKind::kQLinearConcat:
-    case OpKind::kQGemm:
-      return true;
-    default:
-      return false;
-  }
-}
-
 bool Waits(OpKind kind, ExpandScope scope) {
   switch (scope) {
     case ExpandScope::kQuantized:
-      return !IsQuantizedOperator(kind);
+      return !IsContribOp(kind);
     case ExpandScope::kBeforeLayout:
       return WaitsForLayout(kind);
     case ExpandScope::kAll:
