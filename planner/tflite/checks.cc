@@ -6,6 +6,7 @@
 #include "base/shape.h"
 #include "planner/onnx/text.h"
 #include "planner/tflite/op_table.h"
+#include "planner/tflite/tensors.h"
 
 namespace berth {
 namespace {
@@ -231,6 +232,20 @@ absl::Status CheckTfliteModel(const TfliteFile& file) {
   const tfl::SubGraph& graph = *model.subgraphs()->Get(0);
   BERTH_RETURN_IF_ERROR(CheckSupported(model, graph));
   return SubGraphCheck(file, graph).Run();
+}
+
+bool HasRunTimeShapes(const TfliteFile& file) {
+  const tfl::SubGraph& graph = *file.model->subgraphs()->Get(0);
+  for (int64_t i = 0; i < SizeOf(graph.operators()); ++i) {
+    const tfl::Operator& op = *graph.operators()->Get(static_cast<uint32_t>(i));
+    const tfl::OperatorCode& code = *file.model->operator_codes()->Get(op.opcode_index());
+    if (OperatorOf(code) != tfl::BuiltinOperator::RESHAPE || SizeOf(op.inputs()) < 2) continue;
+    const int32_t shape = op.inputs()->Get(1);
+    if (shape >= 0 && !HasData(file, *graph.tensors()->Get(static_cast<uint32_t>(shape)))) {
+      return true;
+    }
+  }
+  return false;
 }
 
 }  // namespace berth

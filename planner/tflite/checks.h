@@ -19,4 +19,8 @@ std::string OperatorName(const tfl::OperatorCode& code);
 // length, single assignment, topological order.
 absl::Status CheckTfliteModel(const TfliteFile& file);
 
+// Whether a RESHAPE takes its shape from a computed tensor, in a checked model: TFLite then keeps
+// the graph from delegates that want static shapes.
+bool HasRunTimeShapes(const TfliteFile& file);
+
 }  // namespace berth

@@ -14,6 +14,7 @@ class TfliteBuilder {
   TfliteBuilder(TfliteFile file, const ImportOptions& options) : options_(options) {
     state_.file = std::move(file);
     state_.subgraph = state_.file.model->subgraphs()->Get(0);
+    state_.own_kernels = HasRunTimeShapes(state_.file);
     state_.expose_state = options.expose_state;
     if (state_.subgraph->tensors() != nullptr) {
       state_.values.resize(state_.subgraph->tensors()->size(), ValueId::kNone);

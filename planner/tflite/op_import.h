@@ -41,6 +41,8 @@ struct TfliteGraphState {
   std::vector<ValueId> values;                // of each tensor; kNone: not made yet
   std::map<ValueId, ValueId> channels_first;  // of a channels-last value: the value it came from
   std::map<ValueId, TflitePadded> padded;
+  // TFLite runs the file by its own kernels (HasRunTimeShapes), not by XNNPACK's.
+  bool own_kernels = false;
   bool expose_state = false;  // states are inputs and outputs; else they are zero before every run
   std::vector<TfliteNextState> next_states;
 };

@@ -1,5 +1,6 @@
 // Convolutions and pools.
 #include "planner/tflite/op_table.h"
+#include "planner/tflite/twice_rounded.h"
 #include "planner/tflite/windows.h"
 
 namespace berth::tfl_ops {
@@ -64,8 +65,11 @@ absl::Status Convolve(TfliteOpImport& op, const Permutation& weight_order, bool 
     BERTH_ASSIGN_OR_RETURN(const ValueId bias, op.RealBias(2, 0, 1));
     operands.push_back(bias);
   }
-  BERTH_ASSIGN_OR_RETURN(const ValueId result,
+  BERTH_ASSIGN_OR_RETURN(ValueId result,
                          op.Apply(OpKind::kConv, std::move(operands), std::move(attributes)));
+  if (depthwise && op.state().own_kernels) {
+    BERTH_ASSIGN_OR_RETURN(result, TwiceRounded(op, result, options->fused_activation()));
+  }
   return op.SetRealChannelsFirst(0, result, options->fused_activation());
 }
 

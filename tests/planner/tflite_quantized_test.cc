@@ -134,5 +134,50 @@ TEST(TfliteQuantized, RealsInAndOut) {
   ExpectNear(y[0], {3}, {0.5f, -1.0f, 63});
 }
 
+// The sum times a fixed-point factor, rounded to 31 bits less and then by the rest of the shift.
+int FixedPoint(int sum, double factor) {
+  int exponent = 0;
+  const int64_t mantissa = std::llround(std::frexp(factor, &exponent) * 2147483648.0);
+  const int64_t high = (sum * mantissa + (int64_t{1} << 30)) >> 31;
+  const int64_t half = int64_t{1} << (-exponent - 1);
+  return static_cast<int>((high + half) >> -exponent);
+}
+
+// A RESHAPE to a computed shape keeps XNNPACK away: depthwise convolutions round twice.
+TEST(TfliteQuantized, DepthwiseOfModelsWithRunTimeShapesRoundsTwice) {
+  std::mt19937_64 random(2);
+  const int channels = 2, pixels = 4000;
+  const std::vector<int8_t> x = RandomInt8(static_cast<size_t>(pixels * channels), random);
+  const std::vector<int8_t> w = {100, 87};
+  const std::vector<int32_t> bias = {1000, 5000};
+  const std::vector<float> scales = {0.011f, 0.0173f};
+  TfliteWriter writer;
+  const int in = writer.Value(Int8("x", {1, 1, pixels, channels}, {0.7f}, {-128}));
+  const int weights = writer.Constant<int8_t>(Int8("w", {1, 1, 1, channels}, scales, {0, 0}, 3), w);
+  const int b = writer.Constant<int32_t>({"b", {channels}, tfl::ElementType::INT32}, bias);
+  const int conv = writer.Value(Int8("conv", {1, 1, pixels, channels}, {0.9f}, {-128}));
+  const int shape = writer.Value({"shape", {4}, tfl::ElementType::INT32});
+  const int out = writer.Value(Int8("y", {1, 1, pixels, channels}, {0.9f}, {-128}));
+  writer.Op(Op::DEPTHWISE_CONV_2D, {in, weights, b}, {conv},
+            tfl::CreateDepthwiseConv2DOptions(writer.fbb(), tfl::Padding::SAME, 1, 1, 1,
+                                              tfl::Activation::RELU));
+  writer.Op(Op::SHAPE, {conv}, {shape},
+            tfl::CreateShapeOptions(writer.fbb(), tfl::ElementType::INT32));
+  writer.Op(Op::RESHAPE, {conv, shape}, {out});
+  const auto y = RunBytes(writer.Finish({in}, {out}),
+                          {Tensor::FromValues<int8_t>(DType::kInt8, {1, 1, pixels, channels}, x)});
+  ASSERT_EQ(y.size(), 1u);
+  int rounded_twice = 0;
+  for (size_t i = 0; i < x.size(); ++i) {
+    const size_t channel = i % 2;
+    const int sum = bias[channel] + (x[i] + 128) * w[channel];
+    const double factor = double{0.7f} * scales[channel] / 0.9f;
+    const int expected = std::clamp(FixedPoint(sum, factor) - 128, -128, 127);
+    EXPECT_EQ(y[0].Values<int8_t>()[i], expected) << i;
+    rounded_twice += expected != Requantized(sum * factor, 1, -128, -128, 127) ? 1 : 0;
+  }
+  EXPECT_GT(rounded_twice, 5);
+}
+
 }  // namespace
 }  // namespace berth

@@ -38,7 +38,7 @@ INSTANTIATE_TEST_SUITE_P(
                       "mobilenet_v1_025_128_uint8.tflite", "mobilenet_v2_10_224_uint8.tflite",
                       "tflm_hello_world_int8.tflite", "tflm_micro_speech_int8.tflite",
                       "tflm_mnist_lstm_fp32.tflite", "tflm_mnist_lstm_int8.tflite",
-                      "ultraface_slim_320.tflite"),
+                      "tinymaix_mbnet96_025_int8.tflite", "ultraface_slim_320.tflite"),
     [](const auto& test) {
       std::string name = test.param;
       name.resize(name.size() - std::string(".tflite").size());
