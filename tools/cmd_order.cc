@@ -1,5 +1,4 @@
 // berth order GRAPH.json: the ordering solver on its own.
-#include <chrono>
 #include <memory>
 #include <numeric>
 #include <optional>
@@ -10,6 +9,7 @@
 #include "tools/json_output.h"
 #include "tools/order_graph.h"
 #include "tools/progress.h"
+#include "tools/stopwatch.h"
 
 namespace berth {
 namespace {
@@ -44,17 +44,14 @@ absl::StatusOr<NamedGraph> ReadGraph(const Flags& flags) {
 }
 
 Comparison Solve(const Flags& flags, const OrderProblem& problem) {
-  const auto begin = std::chrono::steady_clock::now();
-  const auto elapsed_s = [begin] {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-  };
+  const Stopwatch watch;
   OrderSearchOptions options;
   options.seed = flags.seed;
   if (flags.work_limit_units > 0) options.work_limit_units = flags.work_limit_units;
   if (flags.time_limit_s > 0) {
     // Time alone ends the search, unless the user also limits its work.
     if (flags.work_limit_units == 0) options.work_limit_units = kUnlimitedWork;
-    options.should_stop = [&] { return elapsed_s() >= flags.time_limit_s; };
+    options.should_stop = [&] { return watch.Seconds() >= flags.time_limit_s; };
   }
   Comparison result;
   std::vector<int> given(static_cast<size_t>(problem.node_count()));
@@ -67,7 +64,7 @@ Comparison Solve(const Flags& flags, const OrderProblem& problem) {
     given = depth_first;
   }
   result.solution = SolveOrder(problem, given, options);
-  result.order_ms = elapsed_s() * 1000;
+  result.order_ms = watch.Milliseconds();
   return result;
 }
 

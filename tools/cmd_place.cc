@@ -1,7 +1,6 @@
 // berth place FILE.csv: the placement solver on its own.
 //
 // The time limit counts from the start of the command, the reading of the file included.
-#include <chrono>
 #include <memory>
 #include <thread>
 
@@ -11,6 +10,7 @@
 #include "tools/command.h"
 #include "tools/json_output.h"
 #include "tools/progress.h"
+#include "tools/stopwatch.h"
 #include "tools/write_file.h"
 
 namespace berth {
@@ -125,25 +125,22 @@ PoolOptions MakeOptions(const Flags& flags) {
 }
 
 absl::Status Run(const Flags& flags) {
-  const auto begin = std::chrono::steady_clock::now();
-  const auto elapsed_s = [begin] {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-  };
+  const Stopwatch watch;
   BERTH_ASSIGN_OR_RETURN(const PoolProblem problem, ReadProblem(flags));
   PoolOptions options = MakeOptions(flags);
   if (flags.time_limit_s > 0) {
-    options.should_stop = [&] { return elapsed_s() >= flags.time_limit_s; };
+    options.should_stop = [&] { return watch.Seconds() >= flags.time_limit_s; };
   }
   Times times;
   options.on_better_plan = [&](int64_t) {
-    times.best_plan_s = elapsed_s();
+    times.best_plan_s = watch.Seconds();
     if (times.first_plan_s == 0) times.first_plan_s = times.best_plan_s;
   };
   Progress progress(fmt::format("placing {} items", problem.items.size()));
   const absl::StatusOr<PoolPlan> plan = PlanPool(problem, options);
   progress.Stop();
   if (!plan.ok()) return Annotate(plan.status(), fmt::format("'{}'", flags.file));
-  times.total_s = elapsed_s();
+  times.total_s = watch.Seconds();
   if (!flags.output.empty() && !plan->conflict) {
     BERTH_RETURN_IF_ERROR(WriteFile(flags.output, FormatPoolCsv(problem, *plan)));
   }

@@ -37,8 +37,8 @@ std::string MemoryLine(const MemoryPlan& plan) {
 }
 
 std::string OrderLine(const OrderSummary& order) {
-  return fmt::format("  order: peak {} of {} in the model's order, bound {}, {}\n", order.peak_bytes,
-                     order.model_peak_bytes, order.lower_bound_bytes,
+  return fmt::format("  order: peak {} of {} in the model's order, bound {}, {}\n",
+                     order.peak_bytes, order.model_peak_bytes, order.lower_bound_bytes,
                      order.peak_bytes == order.lower_bound_bytes ? "EXACT" : "heuristic");
 }
 

@@ -10,20 +10,27 @@
 
 #include "kernels/reference/reference.h"
 #include "planner/frontend.h"
-#include "planner/onnx/import.h"
+#include "planner/import_model.h"
 #include "tests/planner/shared_data.h"
 
 namespace berth {
 namespace {
 
 absl::StatusOr<Graph> Prepare(const std::string& path) {
-  BERTH_ASSIGN_OR_RETURN(Graph graph, ImportOnnx(path, {}));
+  BERTH_ASSIGN_OR_RETURN(Graph graph, ImportModelFile(path, {}));
   PrepareOptions options;
   options.evaluator = EvaluateNode;
   return PrepareGraph(std::move(graph), options);
 }
 
-TEST(BadModels, CleanErrorsInBoundedTimeAndMemory) {
+struct Format {
+  std::string folder;  // of the corpus of bad models, and the test's name
+  int least_files;
+};
+
+class BadModels : public ::testing::TestWithParam<Format> {};
+
+TEST_P(BadModels, CleanErrorsInBoundedTimeAndMemory) {
   const std::filesystem::path shared = SharedFolder();
   if (shared.empty()) GTEST_SKIP() << "no shared corpus";
   std::ifstream stream(shared / "corpus/bad/INDEX.json");
@@ -31,7 +38,7 @@ TEST(BadModels, CleanErrorsInBoundedTimeAndMemory) {
   int seen = 0;
   for (const auto& entry : index) {
     const std::string file = entry["file"];
-    if (!file.starts_with("onnx/")) continue;
+    if (!file.starts_with(GetParam().folder + "/")) continue;
     SCOPED_TRACE(file);
     ++seen;
     const auto begin = std::chrono::steady_clock::now();
@@ -47,11 +54,15 @@ TEST(BadModels, CleanErrorsInBoundedTimeAndMemory) {
     EXPECT_FALSE(message.empty());
     EXPECT_THAT(message, ::testing::Not(::testing::HasSubstr("\n")));
   }
-  EXPECT_GT(seen, 50);
+  EXPECT_GT(seen, GetParam().least_files);
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
   EXPECT_LT(usage.ru_maxrss, 1 << 20) << "KiB";
 }
+
+INSTANTIATE_TEST_SUITE_P(Formats, BadModels,
+                         ::testing::Values(Format{"onnx", 50}, Format{"tflite", 15}),
+                         [](const auto& info) { return info.param.folder; });
 
 }  // namespace
 }  // namespace berth
