@@ -4,7 +4,8 @@
 //
 //   sum = sum over taps of (x - x_zero_point) (w - w_zero_point); padding counts as x_zero_point
 //   int32 result:    sum + bias, modulo 2^32
-//   narrow integer:  clamp(round_half_even(float(sum + bias) * factor) + y_zero_point)
+//   narrow integer:  clamp(round_half_even(float(sum + bias) * factor) + y_zero_point), where the
+//                    product is one of float64 for 16 bits
 //   float32 result:  float(sum + bias) * factor
 //
 // Input 2 is the bias, int32 over the output channels, or int64 pairs that also hold a factor for

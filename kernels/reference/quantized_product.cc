@@ -37,7 +37,10 @@ void FinishQuantizedProduct(const OpCall& call, int channel_axis, const std::vec
     } else if (product.y_dtype == DType::kFloat32) {
       y.push_back(scaled);
     } else {
-      y.push_back(std::clamp<double>(std::nearbyint(scaled) + product.y_zero_point, product.y_least,
+      // 16-bit results take the product in float64.
+      const bool wide_product = DTypeBytes(product.y_dtype) > 1;
+      const double steps = wide_product ? double{stage.factor} * sum : double{scaled};
+      y.push_back(std::clamp<double>(std::nearbyint(steps) + product.y_zero_point, product.y_least,
                                      product.y_most));
     }
   }

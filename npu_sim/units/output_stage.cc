@@ -162,8 +162,11 @@ void OutputStage::WriteInts(const ScaledIntegers& from, int64_t count, std::byte
   }
   const MatrixParams& params = c_.params.matrix;
   const bool clamps = params.activation != Activation::kLeakyRelu;
-  if (clamps && IsNarrowInteger(c_.out.dtype) && stride_bytes == out_bytes_) {
-    return RoundScaled(from, count, NarrowTarget(out));
+  if (clamps && IsNarrowInteger(c_.out.dtype)) {
+    if (stride_bytes == out_bytes_) return RoundScaled(from, count, NarrowTarget(out));
+    alignas(8) std::byte dense[kChunkElements * 2];
+    RoundScaled(from, count, NarrowTarget(dense));
+    return ScatterElements(dense, out_bytes_, count, out, stride_bytes);
   }
   alignas(64) float values[kChunkElements];
   ScaleIntegers(from, count, values);

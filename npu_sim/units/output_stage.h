@@ -6,7 +6,8 @@
 //   a bias of int64 pairs holds a factor for each column in place of out_scale;
 //   int32 or int64 out: activation(sum + bias) in integers; scale and zero point do not apply;
 //   narrower out: x = float(sum + bias) * out_scale; x = activation(x), whose parameters count in
-//   steps of out; saturate(round_half_even(x) + out_zero_point);
+//   steps of out; saturate(round_half_even(x) + out_zero_point). For 16-bit out the product is one
+//   of float64, but before leaky ReLU;
 //   float out: activation(float(sum + bias) * out_scale).
 #pragma once
 

@@ -15,13 +15,13 @@ namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 // Calls vectors(d, i) for i in steps of d's lanes over [0, count), the rest one by one.
-template <class F>
+template <typename Lane, class F>
 HWY_INLINE void ForVectors(int64_t count, const F& vectors) {
-  const hn::ScalableTag<float> d;
+  const hn::ScalableTag<Lane> d;
   const auto lanes = static_cast<int64_t>(hn::Lanes(d));
   int64_t i = 0;
   for (; i + lanes <= count; i += lanes) vectors(d, i);
-  for (; i < count; ++i) vectors(hn::CappedTag<float, 1>(), i);
+  for (; i < count; ++i) vectors(hn::CappedTag<Lane, 1>(), i);
 }
 
 // Clamping first keeps the conversion in range; the bounds are integers, so it commutes with
@@ -60,16 +60,38 @@ template <typename T>
 HWY_NOINLINE void RoundScaledTo(const ScaledIntegers& from, int64_t count,
                                 const IntegerTarget& to) {
   WithOptions(from, [&]<bool kHasBias, bool kHasScales>() HWY_ATTR {
-    ForVectors(count, [&](auto d, int64_t i) HWY_ATTR {
+    ForVectors<float>(count, [&](auto d, int64_t i) HWY_ATTR {
       StoreRounded<T>(d, Scaled<kHasBias, kHasScales>(d, from, i), to, i);
+    });
+  });
+}
+
+// Through float64, half as many at a time.
+template <typename T>
+HWY_NOINLINE void RoundWideTo(const ScaledIntegers& from, int64_t count, const IntegerTarget& to) {
+  WithOptions(from, [&]<bool kHasBias, bool kHasScales>() HWY_ATTR {
+    ForVectors<double>(count, [&](auto d, int64_t i) HWY_ATTR {
+      const hn::Rebind<int32_t, decltype(d)> di;
+      const hn::Rebind<float, decltype(d)> df;
+      const hn::Rebind<T, decltype(d)> narrow;
+      auto sum = hn::LoadU(di, from.sums + i);
+      if constexpr (kHasBias) sum = hn::Add(sum, hn::LoadU(di, from.bias + i));
+      const auto scale = kHasScales ? hn::LoadU(df, from.scales + i) : hn::Set(df, from.scale);
+      const auto x = hn::Mul(hn::PromoteTo(d, sum), hn::PromoteTo(d, scale));
+      const auto low = hn::Set(d, double{to.low}), high = hn::Set(d, double{to.high});
+      const auto raised = hn::IfThenElse(hn::Gt(x, low), x, low);
+      const auto bounded = hn::IfThenElse(hn::Lt(raised, high), raised, high);
+      const auto integer =
+          hn::Add(hn::DemoteTo(di, hn::Round(bounded)), hn::Set(di, to.zero_point));
+      hn::StoreU(hn::DemoteTo(narrow, integer), narrow, reinterpret_cast<T*>(to.data) + i);
     });
   });
 }
 
 template <typename T>
 HWY_NOINLINE void RoundFloatsTo(const float* values, int64_t count, const IntegerTarget& to) {
-  ForVectors(count, [&](auto d, int64_t i)
-                        HWY_ATTR { StoreRounded<T>(d, hn::LoadU(d, values + i), to, i); });
+  ForVectors<float>(count, [&](auto d, int64_t i)
+                               HWY_ATTR { StoreRounded<T>(d, hn::LoadU(d, values + i), to, i); });
 }
 
 void RoundScaledAny(const ScaledIntegers& from, int64_t count, const IntegerTarget& to) {
@@ -79,9 +101,9 @@ void RoundScaledAny(const ScaledIntegers& from, int64_t count, const IntegerTarg
     case DType::kUInt8:
       return RoundScaledTo<uint8_t>(from, count, to);
     case DType::kInt16:
-      return RoundScaledTo<int16_t>(from, count, to);
+      return RoundWideTo<int16_t>(from, count, to);
     default:
-      return RoundScaledTo<uint16_t>(from, count, to);
+      return RoundWideTo<uint16_t>(from, count, to);
   }
 }
 
@@ -100,14 +122,14 @@ void RoundFloatsAny(const float* values, int64_t count, const IntegerTarget& to)
 
 void Scale(const ScaledIntegers& from, int64_t count, float* target) {
   WithOptions(from, [&]<bool kHasBias, bool kHasScales>() HWY_ATTR {
-    ForVectors(count, [&](auto d, int64_t i) HWY_ATTR {
+    ForVectors<float>(count, [&](auto d, int64_t i) HWY_ATTR {
       hn::StoreU(Scaled<kHasBias, kHasScales>(d, from, i), d, target + i);
     });
   });
 }
 
 void Divide(const float* values, const float* scales, float scale, int64_t count, float* target) {
-  ForVectors(count, [&](auto d, int64_t i) HWY_ATTR {
+  ForVectors<float>(count, [&](auto d, int64_t i) HWY_ATTR {
     const auto divisor = scales != nullptr ? hn::LoadU(d, scales + i) : hn::Set(d, scale);
     hn::StoreU(hn::Div(hn::LoadU(d, values + i), divisor), d, target + i);
   });
@@ -127,8 +149,9 @@ HWY_EXPORT(Divide);
 
 template <typename T>
 IntegerTarget RangeOf(DType dtype, int32_t zero_point, std::byte* data) {
-  return {dtype, static_cast<float>(std::numeric_limits<T>::min() - zero_point),
-          static_cast<float>(std::numeric_limits<T>::max() - zero_point), zero_point, data};
+  const auto bound = [&](int64_t stored) { return static_cast<float>(stored - zero_point); };
+  return {dtype, bound(std::numeric_limits<T>::min()), bound(std::numeric_limits<T>::max()),
+          zero_point, data};
 }
 
 }  // namespace

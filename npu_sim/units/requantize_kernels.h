@@ -1,7 +1,8 @@
 // Dense inner loops that turn values into integers of at most 16 bits, and integers into floats.
 //
 // Each element is one float multiplication or division, clamped and rounded to nearest even, so a
-// plain loop gives the same bits.
+// plain loop gives the same bits. RoundScaled to 16 bits multiplies in float64: float32 has 24 bits,
+// of which the sum takes up to 31 and the result 16, so that results near a half would go astray.
 #pragma once
 
 #include <cstddef>
@@ -35,7 +36,7 @@ struct ScaledIntegers {
   float scale = 1;
 };
 void RoundScaled(const ScaledIntegers& from, int64_t count, const IntegerTarget& to);
-// The same x as floats.
+// The same x as float32.
 void ScaleIntegers(const ScaledIntegers& from, int64_t count, float* target);
 // target[i] = values[i] / (scales == null ? scale : scales[i]).
 void DivideByScales(const float* values, const float* scales, float scale, int64_t count,
