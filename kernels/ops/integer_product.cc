@@ -1,5 +1,8 @@
 #include "kernels/ops/integer_product.h"
 
+#include <algorithm>
+#include <cmath>
+
 namespace berth {
 
 ProductOperands OperandsOf(OpKind kind) {
@@ -59,6 +62,14 @@ std::vector<int64_t> ChannelVectorShape(const OpCall& call, const ProductOperand
   std::vector<int64_t> shape(static_cast<size_t>(call.input(operands.x).shape.rank() - 1), 1);
   shape[0] = extent;
   return shape;
+}
+
+float FixedPointFactor(float x_scale, float w_scale, float y_scale, int bits) {
+  int exponent = 0;
+  const double mantissa = std::frexp(double{x_scale} * w_scale / y_scale, &exponent);
+  const double steps = std::ldexp(1.0, bits);
+  const double rounded = std::min(std::round(mantissa * steps), steps - 1);
+  return static_cast<float>(std::ldexp(rounded, exponent - bits));
 }
 
 }  // namespace berth

@@ -43,5 +43,7 @@ std::vector<int64_t> ChannelVectorShape(const OpCall& call, const ProductOperand
 inline float StageFactor(float x_scale, float w_scale, float y_scale) {
   return x_scale * w_scale / y_scale;
 }
+// The same with `bits` (1 to 24) significant bits, at most all ones.
+float FixedPointFactor(float x_scale, float w_scale, float y_scale, int bits);
 
 }  // namespace berth

@@ -110,7 +110,8 @@ class ProductFolder {
     const double most_w = reach(weights.dtype, w.zero_point);
     const double terms = TermsOf(node, weights.shape);
     double most_bias = 0;
-    for (const int32_t b : bias.steps) most_bias = std::max(most_bias, std::abs(double{b}));
+    for (const int32_t b : bias.steps)
+      most_bias = std::max(most_bias, std::abs(static_cast<double>(b)));
     if (terms * most_x * most_w + most_bias < 2147483647.0) return true;
     const Tensor* known = ConstantOf(w.stored);
     if (known == nullptr) return false;
@@ -306,8 +307,12 @@ class ProductFolder {
       product.opset = kRewriteOpset;
     }
     std::vector<float> factors;
+    const bool wide = ending.product.y_dtype == DType::kInt16;
+    const auto bits = static_cast<int>(wide ? product.attributes.Int(kFactorBits, 0) : 0);
+    product.attributes.Erase(kFactorBits);
     for (const float scale : w.scales) {
-      factors.push_back(StageFactor(x.by.scale, scale, ending.scale));
+      factors.push_back(bits > 0 ? FixedPointFactor(x.by.scale, scale, ending.scale, bits)
+                                 : StageFactor(x.by.scale, scale, ending.scale));
     }
     ChannelStage stage = PackChannels(bias.steps, factors, ChannelCount(graph_.nodes[position]));
     ending.product.factor = stage.factor;

@@ -8,9 +8,15 @@
 // float.
 #pragma once
 
+#include <string_view>
+
 #include "kernels/graph.h"
 
 namespace berth {
+
+// An attribute of the product, beyond ONNX: the factor from sums to a 16-bit result has so many
+// significant bits, rounded and at most all ones, as a fixed-point multiplier has.
+inline constexpr std::string_view kFactorBits = "factor_bits";
 
 absl::Status FoldQuantizedProducts(Graph& graph);
 

@@ -50,6 +50,7 @@ absl::Status FullyConnected(TfliteOpImport& op) {
   }
   Attributes attributes;
   attributes.Set("transB", int64_t{1});
+  LimitFactors(op.TypeOf(stored).dtype, attributes);
   BERTH_ASSIGN_OR_RETURN(const ValueId product,
                          op.Apply(OpKind::kGemm, std::move(operands), std::move(attributes)));
   return op.SetRealShaped(0, product, options->fused_activation(),

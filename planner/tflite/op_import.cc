@@ -193,6 +193,7 @@ absl::StatusOr<ValueId> TfliteOpImport::RealBias(int i, int input, int weights) 
     return InvalidArgument("a bias of shape {} for {} scales", ShapeOf(stored).ToString(),
                            quantization.scales.size());
   }
+  if (dtype == DType::kInt64) return RealWideBias(stored, quantization);
   return Dequantized(stored, quantization, 0);
 }
 

@@ -134,6 +134,8 @@ class TfliteOpImport {
     return *state_.subgraph->tensors()->Get(static_cast<uint32_t>(tensor));
   }
   absl::StatusOr<bool> IsQuantizedOp() const;
+  // An int64 bias, which goes with 16-bit inputs.
+  absl::StatusOr<ValueId> RealWideBias(ValueId stored, const TfliteQuantization& quantization);
   absl::StatusOr<ValueId> RealOfTensor(int tensor, ValueId stored, int axis);
   absl::StatusOr<ValueId> ActivateAndQuantize(int j, ValueId real, tfl::Activation activation);
 
@@ -143,6 +145,9 @@ class TfliteOpImport {
   GraphRewriter rewrite_;
   const size_t first_value_;  // values from here on are this operator's
 };
+
+// Products of 16-bit inputs: TFLite's factors have 15 bits (quantized_products.h).
+void LimitFactors(DType input, Attributes& product);
 
 // "name", or "tensor_12" where the file gives none.
 std::string TfliteTensorName(const tfl::SubGraph& subgraph, int tensor);

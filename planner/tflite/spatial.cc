@@ -58,6 +58,7 @@ absl::Status Convolve(TfliteOpImport& op, const Permutation& weight_order, bool 
     return InvalidArgument("{} input channels, weights for {}", channels, kernel[1]);
   }
   attributes.Set("group", depthwise ? channels : channels / kernel[1]);
+  LimitFactors(op.TypeOf(input.value).dtype, attributes);
   BERTH_ASSIGN_OR_RETURN(const ValueId first, op.ChannelsFirst(input.value));
   BERTH_ASSIGN_OR_RETURN(const ValueId real, op.RealOf(0, first));
   std::vector<ValueId> operands = {real, weights};
@@ -121,14 +122,15 @@ absl::Status AveragePool2D(TfliteOpImport& op) {
 }
 
 // The largest stored number is the largest real one: where nothing else is to be done, no scale is
-// needed.
+// needed. The machine compares bytes and floats.
 absl::Status MaxPool2D(TfliteOpImport& op) {
   BERTH_RETURN_IF_ERROR(op.CheckCounts(1, 1));
   BERTH_ASSIGN_OR_RETURN(const WindowInput input, ReadInput(op, 0, false));
   BERTH_ASSIGN_OR_RETURN(const Pooling pooling, ReadPool(op, input));
   BERTH_ASSIGN_OR_RETURN(const ValueId first, op.ChannelsFirst(input.value));
   BERTH_ASSIGN_OR_RETURN(const bool same_scale, op.SameScale(0, 0));
-  const bool as_stored = same_scale && pooling.activation == tfl::Activation::NONE;
+  const bool as_stored = same_scale && pooling.activation == tfl::Activation::NONE &&
+                         op.TypeOf(first).dtype != DType::kInt16;
   ValueId operand = first;
   if (!as_stored) {
     BERTH_ASSIGN_OR_RETURN(operand, op.RealOf(0, first));

@@ -58,6 +58,7 @@ absl::Status Emit(TfliteOpImport& op, const TransposedConvolution& conv) {
   }
   Attributes attributes = WindowAttributes(windows, false);
   attributes.Set("output_padding", std::move(missing));
+  LimitFactors(op.TypeOf(stored).dtype, attributes);
   BERTH_ASSIGN_OR_RETURN(const ValueId first, op.ChannelsFirst(stored));
   BERTH_ASSIGN_OR_RETURN(const ValueId real, op.RealOf(conv.input, first));
   std::vector<ValueId> operands = {real, weights};

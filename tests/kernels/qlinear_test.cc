@@ -185,15 +185,13 @@ TEST(QLinear, PairsAndUnaryOps) {
   }
 }
 
-// saturate(round_half_even(float(sum) * factor) + zero point), where float() and the product round
-// to 24 bits: both by hand, on integers.
-__int128 RoundedTo24Bits(__int128 value) {
+__int128 RoundedToBits(__int128 value, int most_bits) {
   const bool negative = value < 0;
   unsigned __int128 magnitude = static_cast<unsigned __int128>(negative ? -value : value);
   int bits = 0;
   for (unsigned __int128 rest = magnitude; rest != 0; rest >>= 1) ++bits;
-  if (bits > 24) {
-    const int drop = bits - 24;
+  if (bits > most_bits) {
+    const int drop = bits - most_bits;
     const unsigned __int128 half = static_cast<unsigned __int128>(1) << (drop - 1);
     const unsigned __int128 low = magnitude & ((half << 1) - 1);
     magnitude >>= drop;
@@ -204,10 +202,12 @@ __int128 RoundedTo24Bits(__int128 value) {
   return negative ? -result : result;
 }
 
-// The factor is mantissa * 2^-shift with 0 < mantissa < 2^24.
-int64_t ExactStage(int32_t sum, int64_t mantissa, int shift, int32_t zero_point,
-                   const IntegerRange& range) {
-  const __int128 product = RoundedTo24Bits(RoundedTo24Bits(sum) * mantissa);
+// saturate(round_half_even(sum * factor) + zero point), on integers. Sum and product have 24 bits
+// for results of 8 bits, else 53. The factor is mantissa * 2^-shift with 0 < mantissa < 2^24.
+int64_t ExactStage(int32_t sum, int64_t mantissa, int shift, int32_t zero_point, DType y) {
+  const IntegerRange range = RangeOfDType(y);
+  const int bits = DTypeBytes(y) == 1 ? 24 : 53;
+  const __int128 product = RoundedToBits(RoundedToBits(sum, bits) * mantissa, bits);
   const __int128 unit = static_cast<__int128>(1) << shift;
   __int128 whole = product >= 0 ? product / unit : -((-product + unit - 1) / unit);
   const __int128 rest = product - whole * unit;
@@ -258,8 +258,8 @@ TEST(OutputStage, AgainstWideIntegers) {
     const auto actual = *ToInt64Values((*outputs)[0].view());
     for (size_t k = 0; k < actual.size(); ++k) {
       const size_t c = k % static_cast<size_t>(channels);
-      ASSERT_EQ(actual[k], ExactStage(bias[c], exact[c].first, exact[c].second,
-                                      product.y_zero_point, RangeOfDType(y)))
+      ASSERT_EQ(actual[k],
+                ExactStage(bias[c], exact[c].first, exact[c].second, product.y_zero_point, y))
           << "sum " << bias[c] << ", factor " << exact[c].first << " / 2^" << exact[c].second;
     }
   }
