@@ -57,6 +57,17 @@ absl::StatusOr<std::vector<Tensor>> ReadSeries(const fs::path& folder, std::stri
   }
 }
 
+absl::Status NoCases(const std::string& refs) {
+  int with_inputs = fs::exists(fs::path(refs) / "input_0.npy") ? 1 : 0;
+  for (const fs::directory_entry& entry : fs::directory_iterator(refs)) {
+    with_inputs += fs::exists(entry.path() / "input_0.npy") ? 1 : 0;
+  }
+  return NotFound(
+      "--refs '{}' holds no expected outputs (output_0.npy){}: without --refs the reference "
+      "interpreter is compared with",
+      refs, with_inputs == 0 ? "" : fmt::format(", only inputs of {} cases", with_inputs));
+}
+
 // `refs` is one case (it holds output_0.npy) or a folder of such folders.
 absl::StatusOr<std::vector<Case>> ReadCases(const std::string& refs) {
   std::error_code error;
@@ -70,7 +81,7 @@ absl::StatusOr<std::vector<Case>> ReadCases(const std::string& refs) {
     }
     std::sort(folders.begin(), folders.end());
   }
-  if (folders.empty()) return NotFound("--refs '{}' holds no output_0.npy", refs);
+  if (folders.empty()) return NoCases(refs);
   std::vector<Case> cases;
   for (const fs::path& folder : folders) {
     Case one;
@@ -158,7 +169,9 @@ absl::StatusOr<Graph> ImportForCase(const std::string& model, const CompileOptio
   import.expose_state = options.expose_state;
   BERTH_ASSIGN_OR_RETURN(Graph graph, ImportModelFile(model, import));
   // Types follow from values in some models: shapes that the model computes.
-  BERTH_RETURN_IF_ERROR(FoldConstants(graph, EvaluateNode));
+  FoldOptions fold;
+  fold.keep_quantized = true;  // as the planner sees it
+  BERTH_RETURN_IF_ERROR(FoldConstants(graph, EvaluateNode, fold));
   return graph;
 }
 

@@ -17,10 +17,12 @@ struct Tolerance {
   }
 };
 
-// Compiles variants of `graph` (imported, types inferred) whose intermediate float values are
-// outputs, runs them and compares value by value, in the order of the nodes. A sentence for people:
-// the node, or that no value differs when all are kept (the difference then comes with fusion or
-// with values that share bytes). Looks at the first kMostValues values.
+// Compiles variants of `graph` (imported, types inferred) whose intermediate values are outputs,
+// runs them and compares value by value, in the order of the nodes: floats by the tolerance,
+// integers of at most 16 bits to within one step, others exactly. Of a quantized graph the integers
+// are looked at first, alone: keeping floats in between would undo the integer arithmetic. A
+// sentence for people: the node, or that no value differs when all are kept (the difference then
+// comes with fusion or with values that share bytes). Looks at the first kMostValues values.
 absl::StatusOr<std::string> DescribeFirstDifference(const Graph& graph,
                                                     absl::Span<const Tensor> inputs,
                                                     const CompileOptions& options,
