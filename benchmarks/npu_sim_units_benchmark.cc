@@ -119,6 +119,36 @@ BENCHMARK_CAPTURE(Convolution, uint8, DType::kUInt8, false)->Apply(ConvolutionLa
 BENCHMARK_CAPTURE(Convolution, depthwise_float32, DType::kFloat32, true)->Apply(DepthwiseLayers);
 BENCHMARK_CAPTURE(Convolution, depthwise_int8, DType::kInt8, true)->Apply(DepthwiseLayers);
 
+// M x K by K x N, with the output stage; K x N stands row by row.
+void Gemm(benchmark::State& state, DType dtype) {
+  const int64_t m = state.range(0), n = state.range(1), k = state.range(2);
+  const bool is_float = IsFloat(dtype);
+  const DType sums = is_float ? DType::kFloat32 : DType::kInt32;
+  const int64_t e = DTypeBytes(dtype);
+  Command c;
+  c.opcode = Opcode::kGemm;
+  c.params.matrix = MatrixParams{};
+  c.params.matrix.out_scale = 1e-3f;
+  c.flags = kFlagWriteOut;
+  SetExtents(c, {1, m, n, k});
+  c.in0 = Place(dtype, 0, {0, k * e, 0, e});
+  c.in1 = Place(is_float ? dtype : DType::kInt8, 1, {0, 0, e, n * e});
+  c.in2 = Place(sums, 2, {0, 0, 4, 0});
+  c.out = Place(dtype, 3, {0, n * e, e, 0});
+  c.acc = Place(sums, 0, {0, 0, 0, 0}, MemorySpace::kAccumulator);
+  Run(state, c);
+  state.counters["op/s"] = benchmark::Counter(2 * static_cast<double>(m * n * k),
+                                              benchmark::Counter::kIsIterationInvariantRate);
+}
+void GemmShapes(benchmark::internal::Benchmark* b) {
+  b->ArgNames({"m", "n", "k"});
+  b->Args({256, 256, 256})->Args({1024, 1024, 1024})->Args({196, 1024, 512})->Args({1, 1024, 4096});
+}
+BENCHMARK_CAPTURE(Gemm, float32, DType::kFloat32)->Apply(GemmShapes);
+BENCHMARK_CAPTURE(Gemm, int8, DType::kInt8)->Apply(GemmShapes);
+BENCHMARK_CAPTURE(Gemm, uint8, DType::kUInt8)->Apply(GemmShapes);
+BENCHMARK_CAPTURE(Gemm, int16, DType::kInt16)->Apply(GemmShapes);
+
 void SetBytes(benchmark::State& state, int64_t per_iteration) {
   state.SetBytesProcessed(static_cast<int64_t>(state.iterations()) * per_iteration);
 }

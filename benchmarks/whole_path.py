@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""whole_path.py BERTH MODEL.onnx... [--target mobile] [--threads 2] [--repeat 7]
+"""whole_path.py BERTH MODEL... [--target mobile] [--threads 2] [--repeat 7] [--peer MODEL.onnx]
 
 One table in one run, per model: compile, load (with the whole proof, and trusted), values + cycles,
 values, cycles; each a median, beside the simulated makespan and its lower bound. With
 NODE_MODULES=dir/node_modules (npm i onnxruntime-node) and ../shared beside the project, ONNX Runtime
-on the same threads stands in the same row, measured in turn with Berth, and the ratio.
+on the same threads stands in the same row, measured in turn with Berth, and the ratio. With --peer it
+runs that model in place of each: a TFLite model beside the like of it in ONNX.
 """
 import argparse
 import json
@@ -27,7 +28,7 @@ def berth(binary, *arguments):
 
 
 def onnx_runtime_ms(model, threads, repeat):
-    if 'NODE_MODULES' not in os.environ or not RUN_ONNX.exists():
+    if 'NODE_MODULES' not in os.environ or not RUN_ONNX.exists() or not model.endswith('.onnx'):
         return None
     done = subprocess.run(['node', RUN_ONNX, model, '-', '--time', str(repeat), '--threads', str(threads),
                            '--opt', 'all'], capture_output=True, text=True)
@@ -43,7 +44,7 @@ def measure(options, model, bundle):
     ours, peers = [], []
     for _ in range(3):  # in turn, so that a drift of the machine meets both
         ours.append(run('both', '--trusted'))
-        peers.append(onnx_runtime_ms(model, options.threads, options.repeat))
+        peers.append(onnx_runtime_ms(options.peer or model, options.threads, options.repeat))
     both = statistics.median(r['run_ms'] for r in ours)
     peers = [p for p in peers if p is not None]
     row = {
@@ -68,6 +69,7 @@ def main():
     parser.add_argument('--target', default='mobile')
     parser.add_argument('--threads', type=int, default=2)
     parser.add_argument('--repeat', type=int, default=7)
+    parser.add_argument('--peer', help='what ONNX Runtime runs, in place of each model')
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         for index, model in enumerate(options.models):

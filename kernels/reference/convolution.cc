@@ -71,9 +71,10 @@ double ConvolveAt(const Convolution& conv, const Operands& o, int64_t n, int64_t
       sample[i] = position[i] * axis.stride - axis.pad_begin + tap[i] * axis.dilation;
       if (sample[i] < 0 || sample[i] >= o.in.space_extent[i]) return;
     }
+    const double* x = &o.x[static_cast<size_t>(o.in.At(n, first_input, sample))];
+    const double* w = &o.w[static_cast<size_t>(o.weights.At(channel, 0, tap))];
     for (int64_t c = 0; c < conv.group_inputs(); ++c) {
-      sum += o.x[static_cast<size_t>(o.in.At(n, first_input + c, sample))] *
-             o.w[static_cast<size_t>(o.weights.At(channel, c, tap))];
+      sum += x[c * o.in.channel_stride] * w[c * o.weights.second_stride];
     }
   });
   return sum;

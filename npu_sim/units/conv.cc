@@ -79,7 +79,7 @@ struct Plan {
   SampleSource source = SampleSource::kIm2Col;
   bool pack_weights = false;
   int64_t block_rows = 0;
-  int64_t im2col_bytes = 0, converted_bytes = 0, weight_bytes = 0, byte_gemm_bytes = 0;
+  int64_t im2col_bytes = 0, converted_bytes = 0, weight_bytes = 0, product_bytes = 0;
   bool ok = false;
 };
 
@@ -102,7 +102,8 @@ Plan MakePlan(const Command& c) {
                       !WeightMatrix(c, nullptr, {0, c.extent[2]}, weights) ||
                       !IsGemmLayout(weights, DTypeBytes(c.in1.dtype));
   if (plan.pack_weights) plan.weight_bytes = depth * c.extent[2] * plan.math.WeightBytes();
-  if (plan.math.arithmetic == Arithmetic::kBytes) plan.byte_gemm_bytes = kByteGemmScratchBytes;
+  plan.product_bytes =
+      plan.math.ScratchBytes(plan.block_rows * c.extent[2], c.flags & kFlagAccumulate);
   return plan;
 }
 
@@ -137,7 +138,7 @@ class Convolution {
     samples_ = cursor.Take<std::byte>(plan.im2col_bytes);
     converted_ = cursor.Take<std::byte>(plan.converted_bytes);
     auto* packed = cursor.Take<std::byte>(plan.weight_bytes);
-    byte_scratch_ = cursor.Take<float>(plan.byte_gemm_bytes / 4);
+    product_scratch_ = cursor.Take<std::byte>(plan.product_bytes);
     const std::byte* in1 = Resolve(c_.in1, call.memory);
     StridedMatrix view;
     if (plan.pack_weights) {
@@ -177,7 +178,7 @@ class Convolution {
     const ReadyMatrix samples = SamplesOf(pixel, count);
     MultiplyBlock(plan_.math, {count, columns_.count(), im2col_.depth()}, samples, weights_,
                   c_.flags & kFlagAccumulate, sums_ + (pixel * c_.extent[2] + columns_.begin) * 4,
-                  c_.extent[2], byte_scratch_);
+                  c_.extent[2], product_scratch_);
     for (int64_t done = 0; done < count;) {  // the output stage works along output rows
       const int64_t column = (pixel + done) % width;
       const int64_t run = std::min(count - done, width - column);
@@ -195,7 +196,7 @@ class Convolution {
   const Im2Col im2col_;
   std::byte* samples_ = nullptr;
   std::byte* converted_ = nullptr;
-  float* byte_scratch_ = nullptr;
+  std::byte* product_scratch_ = nullptr;
   ReadyMatrix weights_;
 };
 
@@ -206,7 +207,7 @@ int64_t ConvScratchBytes(const Command& c) {
   return ScratchCursor::AlignedBytes(plan.im2col_bytes) +
          ScratchCursor::AlignedBytes(plan.converted_bytes) +
          ScratchCursor::AlignedBytes(plan.weight_bytes) +
-         ScratchCursor::AlignedBytes(plan.byte_gemm_bytes);
+         ScratchCursor::AlignedBytes(plan.product_bytes);
 }
 
 absl::Status ExecuteConv(const UnitCall& call, const PartRanges& part) {

@@ -59,8 +59,7 @@ int64_t GemmScratchBytes(const Command& c) {
     bytes +=
         ScratchCursor::AlignedBytes(int64_t{c.extent[2]} * c.extent[3] * plan.math.WeightBytes());
   }
-  if (plan.math.arithmetic == Arithmetic::kBytes) bytes += kByteGemmScratchBytes;
-  return bytes;
+  return bytes + plan.math.ScratchBytes(BlockRows(c) * c.extent[2], c.flags & kFlagAccumulate);
 }
 
 absl::Status ExecuteGemm(const UnitCall& call, const PartRanges& part) {
@@ -82,7 +81,7 @@ absl::Status ExecuteGemm(const UnitCall& call, const PartRanges& part) {
     weight_buffer =
         cursor.Take<std::byte>(int64_t{c.extent[2]} * c.extent[3] * plan.math.WeightBytes());
   }
-  auto* byte_scratch = cursor.Take<float>(0);
+  auto* product_scratch = cursor.Take<std::byte>(0);
   const Range batches = part.loop[0], rows = part.loop[1], columns = part.loop[2];
   ReadyMatrix weights;
   for (int64_t batch = batches.begin; batch < batches.end; ++batch) {
@@ -99,7 +98,7 @@ absl::Status ExecuteGemm(const UnitCall& call, const PartRanges& part) {
                                       : AsStored(view, DTypeBytes(c.in0.dtype));
       std::byte* target = sums + ((batch * c.extent[1] + row) * c.extent[2] + columns.begin) * 4;
       MultiplyBlock(plan.math, {block.count(), columns.count(), c.extent[3]}, samples, weights,
-                    c.flags & kFlagAccumulate, target, c.extent[2], byte_scratch);
+                    c.flags & kFlagAccumulate, target, c.extent[2], product_scratch);
       output.Write(batch, block, columns);
     }
   }

@@ -11,6 +11,7 @@ namespace berth {
 namespace {
 
 bool IsByte(DType dtype) { return dtype == DType::kInt8 || dtype == DType::kUInt8; }
+bool IsWord(DType dtype) { return dtype == DType::kInt16 || dtype == DType::kUInt16; }
 bool IsShortFloat(DType dtype) {
   return dtype == DType::kFloat32 || dtype == DType::kFloat16 || dtype == DType::kBFloat16;
 }
@@ -31,7 +32,7 @@ GemmOperand<T> As(const ReadyMatrix& matrix) {
 
 // uint8 weights become int8 by x - 128, and so does their zero point.
 bool ShiftsWeights(const MatrixMath& math) {
-  return math.arithmetic == Arithmetic::kBytes && math.weight_dtype == DType::kUInt8;
+  return math.MultipliesBytes() && math.weight_dtype == DType::kUInt8;
 }
 
 template <typename F>
@@ -64,14 +65,74 @@ ReadyMatrix GatherBytes(const StridedMatrix& view, uint8_t flip, std::byte* targ
   });
 }
 
+ReadyMatrix SplitWords(const StridedMatrix& view, std::byte* target) {
+  std::byte* low = target + view.rows * view.columns;
+  for (int64_t row = 0; row < view.rows; ++row) {
+    const std::byte* word = view.data + row * view.row_stride_bytes;  // little endian
+    for (int64_t i = 0; i < view.columns; ++i, word += view.column_stride_bytes) {
+      low[row * view.columns + i] = word[0];
+      target[row * view.columns + i] = word[1];
+    }
+  }
+  return {target, view.columns, false};
+}
+
+ByteGemm MakeByteGemm(const MatrixMath& math, const GemmShape& shape, const ReadyMatrix& samples,
+                      const ReadyMatrix& weights, std::byte* scratch) {
+  ByteGemm gemm;
+  gemm.shape = shape;
+  gemm.a = As<uint8_t>(samples);
+  gemm.a_signed = IsSigned(math.sample_dtype);
+  gemm.a_zero_point = math.sample_zero_point;
+  gemm.b = As<int8_t>(weights);
+  gemm.b_zero_point = math.weight_zero_point - (ShiftsWeights(math) ? 128 : 0);
+  gemm.scratch = reinterpret_cast<float*>(scratch);
+  return gemm;
+}
+
+// sums (+)= 256 * high, modulo 2^32.
+void AddHighSums(const GemmShape& shape, const int32_t* high, int64_t ld_high, bool accumulate,
+                 int32_t* sums, int64_t ld_sums) {
+  for (int64_t m = 0; m < shape.m; ++m) {
+    for (int64_t n = 0; n < shape.n; ++n) {
+      const uint32_t before = accumulate ? static_cast<uint32_t>(sums[m * ld_sums + n]) : 0;
+      const uint32_t sum = before + (static_cast<uint32_t>(high[m * ld_high + n]) << 8);
+      sums[m * ld_sums + n] = static_cast<int32_t>(sum);
+    }
+  }
+}
+
+// Each word is 256 * high + low, and so is its zero point.
+void MultiplyWords(const MatrixMath& math, const GemmShape& shape, const ReadyMatrix& samples,
+                   const ReadyMatrix& weights, bool accumulate, int32_t* sums, int64_t ld_sums,
+                   std::byte* scratch) {
+  ByteGemm high = MakeByteGemm(math, shape, samples, weights, scratch);
+  high.a_zero_point = math.sample_zero_point >> 8;
+  high.c = accumulate ? reinterpret_cast<int32_t*>(scratch + kByteGemmScratchBytes) : sums;
+  high.ldc = accumulate ? shape.n : ld_sums;
+  MultiplyBytes(high);
+  AddHighSums(shape, high.c, high.ldc, accumulate, sums, ld_sums);
+  const ReadyMatrix low_bytes = {samples.data + shape.m * samples.ld, samples.ld, false};
+  ByteGemm low = MakeByteGemm(math, shape, low_bytes, weights, scratch);
+  low.a_signed = false;
+  low.a_zero_point = math.sample_zero_point & 255;
+  low.accumulate = true;
+  low.c = sums;
+  low.ldc = ld_sums;
+  MultiplyBytes(low);
+}
+
 }  // namespace
 
 bool MatrixMath::SamplesAsStored() const {
   return arithmetic == Arithmetic::kBytes || sample_dtype == DType::kFloat32;
 }
 bool MatrixMath::WeightsAsStored() const {
-  return weight_dtype == DType::kFloat32 ||
-         (arithmetic == Arithmetic::kBytes && weight_dtype == DType::kInt8);
+  return weight_dtype == DType::kFloat32 || (MultipliesBytes() && weight_dtype == DType::kInt8);
+}
+int64_t MatrixMath::ScratchBytes(int64_t sums, bool accumulates) const {
+  if (!MultipliesBytes()) return 0;
+  return kByteGemmScratchBytes + (arithmetic == Arithmetic::kWords && accumulates ? sums * 4 : 0);
 }
 
 bool ChooseMath(const Command& c, MatrixMath& math) {
@@ -88,8 +149,10 @@ bool ChooseMath(const Command& c, MatrixMath& math) {
       !IsRepresentable(c.in1.dtype, math.weight_zero_point)) {
     return false;
   }
-  const bool bytes = IsByte(c.in0.dtype) && IsByte(c.in1.dtype);
-  math.arithmetic = bytes ? Arithmetic::kBytes : Arithmetic::kInts;
+  math.arithmetic = Arithmetic::kInts;
+  if (!IsByte(c.in1.dtype)) return true;
+  if (IsByte(c.in0.dtype)) math.arithmetic = Arithmetic::kBytes;
+  if (IsWord(c.in0.dtype)) math.arithmetic = Arithmetic::kWords;
   return true;
 }
 
@@ -122,6 +185,8 @@ ReadyMatrix ConvertSamples(const MatrixMath& math, const StridedMatrix& view, st
       return ConvertToFloats(math.sample_dtype, view, target);
     case Arithmetic::kBytes:
       return GatherBytes(view, 0, target);
+    case Arithmetic::kWords:
+      return SplitWords(view, target);
     case Arithmetic::kInts:
       break;
   }
@@ -133,6 +198,7 @@ ReadyMatrix ConvertWeights(const MatrixMath& math, const StridedMatrix& view, st
     case Arithmetic::kFloat:
       return ConvertToFloats(math.weight_dtype, view, target);
     case Arithmetic::kBytes:
+    case Arithmetic::kWords:
       return GatherBytes(view, ShiftsWeights(math) ? 0x80 : 0, target);
     case Arithmetic::kInts:
       break;
@@ -142,28 +208,24 @@ ReadyMatrix ConvertWeights(const MatrixMath& math, const StridedMatrix& view, st
 
 void MultiplyBlock(const MatrixMath& math, const GemmShape& shape, const ReadyMatrix& samples,
                    const ReadyMatrix& weights, bool accumulate, std::byte* sums, int64_t ld_sums,
-                   float* byte_scratch) {
+                   std::byte* scratch) {
+  auto* integers = reinterpret_cast<int32_t*>(sums);
   switch (math.arithmetic) {
     case Arithmetic::kFloat:
       return MultiplyFloats(shape, As<float>(samples), As<float>(weights), accumulate,
                             reinterpret_cast<float*>(sums), ld_sums);
     case Arithmetic::kInts:
       return MultiplyInts(shape, As<int32_t>(samples).data, samples.ld, As<int32_t>(weights).data,
-                          weights.ld, accumulate, reinterpret_cast<int32_t*>(sums), ld_sums);
+                          weights.ld, accumulate, integers, ld_sums);
+    case Arithmetic::kWords:
+      return MultiplyWords(math, shape, samples, weights, accumulate, integers, ld_sums, scratch);
     case Arithmetic::kBytes:
       break;
   }
-  ByteGemm gemm;
-  gemm.shape = shape;
-  gemm.a = As<uint8_t>(samples);
-  gemm.a_signed = math.sample_dtype == DType::kInt8;
-  gemm.a_zero_point = math.sample_zero_point;
-  gemm.b = As<int8_t>(weights);
-  gemm.b_zero_point = math.weight_zero_point - (ShiftsWeights(math) ? 128 : 0);
+  ByteGemm gemm = MakeByteGemm(math, shape, samples, weights, scratch);
   gemm.accumulate = accumulate;
-  gemm.c = reinterpret_cast<int32_t*>(sums);
+  gemm.c = integers;
   gemm.ldc = ld_sums;
-  gemm.scratch = byte_scratch;
   MultiplyBytes(gemm);
 }
 

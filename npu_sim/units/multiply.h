@@ -17,6 +17,7 @@ namespace berth {
 enum class Arithmetic {
   kFloat,  // float32 operands; 16-bit floats are widened
   kBytes,  // int8 and uint8, int32 sums
+  kWords,  // int16 and uint16 samples, 8-bit weights: high and low bytes by themselves
   kInts,   // any other integers, int32 sums modulo 2^32
 };
 
@@ -29,9 +30,16 @@ struct MatrixMath {
   // Whether operands are used as they stand (if their layout allows it).
   bool SamplesAsStored() const;
   bool WeightsAsStored() const;
+  bool MultipliesBytes() const {
+    return arithmetic == Arithmetic::kBytes || arithmetic == Arithmetic::kWords;
+  }
   // Bytes of an operand's element when converted.
-  int64_t SampleBytes() const { return arithmetic == Arithmetic::kBytes ? 1 : 4; }
-  int64_t WeightBytes() const { return arithmetic == Arithmetic::kBytes ? 1 : 4; }
+  int64_t SampleBytes() const {
+    return arithmetic == Arithmetic::kBytes ? 1 : arithmetic == Arithmetic::kWords ? 2 : 4;
+  }
+  int64_t WeightBytes() const { return MultipliesBytes() ? 1 : 4; }
+  // Of MultiplyBlock's scratch for blocks of at most so many sums.
+  int64_t ScratchBytes(int64_t sums, bool accumulates) const;
 };
 
 // False where the dtypes have no arithmetic, or a zero point is no value of its operand's dtype.
@@ -55,13 +63,14 @@ struct ReadyMatrix {
 bool IsGemmLayout(const StridedMatrix& view, int64_t element_bytes);
 ReadyMatrix AsStored(const StridedMatrix& view, int64_t element_bytes);
 
-// Dense conversion into `target` (rows x columns elements).
+// Dense conversion into `target` (rows x columns elements; of kWords all high bytes, then all low
+// ones).
 ReadyMatrix ConvertSamples(const MatrixMath& math, const StridedMatrix& view, std::byte* target);
 ReadyMatrix ConvertWeights(const MatrixMath& math, const StridedMatrix& view, std::byte* target);
 
-// sums[m, n] (+)= samples[m, k] * weights[k, n]. `byte_scratch` has kByteGemmScratchBytes.
+// sums[m, n] (+)= samples[m, k] * weights[k, n].
 void MultiplyBlock(const MatrixMath& math, const GemmShape& shape, const ReadyMatrix& samples,
                    const ReadyMatrix& weights, bool accumulate, std::byte* sums, int64_t ld_sums,
-                   float* byte_scratch);
+                   std::byte* scratch);
 
 }  // namespace berth
