@@ -86,7 +86,7 @@ AbsorbedTail AbsorbActivation(const Graph& graph, const Node& node) {
   if (node.tail.empty()) return {};
   const FusedOp& fused = node.tail[0];
   const OpDef& op = GetOpDef(fused.kind);
-  if (op.vector_steps == nullptr || fused.dtype != DType::kFloat32) return {};
+  if (op.vector_steps == nullptr || !IsSmallFloat(fused.dtype)) return {};
   if (HasReadScales(fused.attributes)) return {};
   const auto steps = op.vector_steps(UseOfFused(graph, fused, fused.dtype));
   if (!steps.ok() || steps->steps.size() != 1) return {};

@@ -7,11 +7,11 @@ namespace {
 
 constexpr int64_t kTileAlignmentBytes = 64;
 
+}  // namespace
+
 bool IsSmallFloat(DType dtype) {
   return dtype == DType::kFloat32 || dtype == DType::kFloat16 || dtype == DType::kBFloat16;
 }
-
-}  // namespace
 
 bool VectorSteps::Reads(int operand) const {
   for (const VectorStep& step : steps) {

@@ -51,6 +51,9 @@ struct VectorSteps {
 VectorStep UnaryStep(UnaryFunction function, int operand, float alpha = 0, float beta = 0);
 VectorStep BinaryStep(BinaryFunction function, int a, int b);
 
+// float32, float16 or bfloat16: what is computed in float32.
+bool IsSmallFloat(DType dtype);
+
 // The value of operand `i` where it is one element known at compile time and float arithmetic on it
 // is what the op does (all operands 16- or 32-bit floats).
 std::optional<float> FloatScalar(const ElementwiseUse& use, int i);

@@ -42,9 +42,18 @@ std::vector<TensorInfo> Describe(const Graph& graph, const std::vector<ValueId>&
   return infos;
 }
 
+FloatStorage DescribeFloats(const CompileOptions& options, const HalfSummary& half) {
+  FloatStorage storage{options.float_storage, half.narrowed_values, half.narrowed_constants, {}};
+  for (const KeptInFloat32& kept : half.kept) {
+    storage.kept_in_float32.push_back(fmt::format("{}: {}", kept.node, kept.reason));
+  }
+  return storage;
+}
+
 // What the stages have made so far.
 struct Stages {
   Graph graph;
+  HalfSummary half;
   DramPlan dram;
   Schedule schedule;
   EmittedProgram emitted;
@@ -67,6 +76,8 @@ std::string DumpTiles(const LoweredProgram& lowered) {
 absl::Status Prepare(const CompileOptions& options, Stages& stages) {
   PrepareOptions prepare;
   prepare.evaluator = options.evaluator;
+  prepare.float_storage = options.float_storage;
+  prepare.half_summary = &stages.half;
   BERTH_ASSIGN_OR_RETURN(stages.graph, PrepareGraph(std::move(stages.graph), prepare));
   SeparateOutputs(stages.graph);
   SeparateConcatOperands(stages.graph);
@@ -139,6 +150,9 @@ BundleContents ToContents(const CompileOptions& options, Stages stages) {
   contents.outputs = Describe(stages.graph, stages.graph.outputs);
   contents.memories = DescribeMemories(options, stages);
   const OrderResult& order = stages.dram.order;
+  if (options.float_storage != DType::kFloat32) {
+    contents.floats = DescribeFloats(options, stages.half);
+  }
   contents.order = {order.model_peak_bytes, order.peak_bytes, order.lower_bound_bytes};
   contents.values = DescribeValues(stages.graph, stages.dram.storage, stages.emitted.pool_slots);
   contents.program = std::move(stages.emitted.program);

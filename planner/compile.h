@@ -25,6 +25,9 @@ struct CompileOptions {
   std::map<std::string, Tensor> constant_inputs;
   // States of a TFLite model become inputs and outputs (planner/onnx/import.h).
   bool expose_state = false;
+  // kFloat16 or kBFloat16: a float32 model with constants and the values between ops at half size;
+  // its inputs and outputs stay float32 (passes/half_storage.h).
+  DType float_storage = DType::kFloat32;
   // Folds constants; null folds only what needs no arithmetic.
   ConstantEvaluator evaluator;
   // Loads are hoisted ahead of the computation that needs them, each tile into fresh bytes. Off:

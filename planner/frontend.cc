@@ -32,6 +32,12 @@ std::vector<Pass> PassesInOrder(const PrepareOptions& options) {
     fold_options.keep_quantized = true;
     return FoldConstants(graph, options.evaluator, fold_options);
   };
+  const auto store = [&options](Graph& graph) -> absl::Status {
+    if (options.float_storage == DType::kFloat32) return absl::OkStatus();
+    BERTH_ASSIGN_OR_RETURN(HalfSummary summary, StoreAsHalf(graph, options.float_storage));
+    if (options.half_summary != nullptr) *options.half_summary = std::move(summary);
+    return absl::OkStatus();
+  };
   return {
       {"infer-and-fold", fold_keeping},
       {"eliminate-identities", EliminateIdentities},
@@ -52,6 +58,7 @@ std::vector<Pass> PassesInOrder(const PrepareOptions& options) {
       {"merge-reshapes", MergeReshapes},
       {"absorb-transposes", AbsorbTransposes},
       {"read-quantized", ReadQuantized},
+      {"store-at-half-size", store},
       {"hoist-elementwise", HoistElementwise},
       {"fuse-elementwise", FuseElementwise},
       {"eliminate-unused", EliminateDead},

@@ -8,6 +8,7 @@
 #include "kernels/graph.h"
 #include "planner/passes/evaluator.h"
 #include "planner/passes/fold_constants.h"
+#include "planner/passes/half_storage.h"
 
 namespace berth {
 
@@ -15,6 +16,9 @@ struct PrepareOptions {
   // Folds constants; null folds only what needs no arithmetic.
   ConstantEvaluator evaluator;
   FoldOptions fold;
+  // kFloat16 or kBFloat16: a float32 model is stored at half size (passes/half_storage.h).
+  DType float_storage = DType::kFloat32;
+  HalfSummary* half_summary = nullptr;  // filled where it is given and float_storage asks for it
   // Called after each pass with its name.
   std::function<void(std::string_view pass, const Graph& graph)> dump;
 };

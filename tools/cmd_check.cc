@@ -26,6 +26,10 @@ constexpr double kTolerance = 1e-3;  // of max |expected|
 // those values, however small they are themselves: a few units in the last place of 1.
 constexpr double kAbsoluteTolerance = 5e-7;
 
+// Storage at half size rounds by 2^-11 (fp16) or 2^-8 (bf16) at every op.
+constexpr double kFp16Tolerance = 1e-2;
+constexpr double kBf16Tolerance = 5e-2;
+
 // TFLite's own runtimes differ by so much from each other: a rounding step where they requantize.
 constexpr double kTfliteTolerance = 1e-4;
 constexpr StepTolerance kTfliteSteps = {
@@ -96,7 +100,8 @@ absl::StatusOr<std::vector<Case>> ReadCases(const std::string& refs) {
 struct CaseResult {
   bool passed = true;
   double max_abs_error = 0, max_rel_error = 0;  // over all outputs
-  size_t worst_output = 0;                      // of those that fail, if any does
+  std::vector<Difference> outputs;
+  size_t worst_output = 0;  // of those that fail, if any does
   int64_t worst_index = -1;
   int stepped_outputs = 0;  // judged by steps, with the worst of them:
   StepDifference steps;
@@ -130,6 +135,7 @@ absl::Status CompareOutputs(const std::vector<Tensor>& outputs, const std::vecto
       ++result.stepped_outputs;
       Merge(stepped, result.steps);
     }
+    result.outputs.push_back(*difference);
     result.max_abs_error = std::max(result.max_abs_error, difference->max_abs_error);
     result.max_rel_error = std::max(result.max_rel_error, difference->max_rel_error);
     const bool is_first_failure = result.passed && !passed;
@@ -198,12 +204,14 @@ absl::StatusOr<Case> InterpretCase(const Flags& flags, const CompileOptions& opt
 
 struct Totals {
   bool passed = true;
+  std::vector<std::string> names;   // of the outputs
+  std::vector<Difference> outputs;  // the worst of all cases
   double max_abs_error = 0, max_rel_error = 0;
   std::string first_difference;  // of the first case that fails
 };
 
 void PrintCase(const Case& one, const CaseResult& result, const Program& program,
-               const Tolerance& tolerance, const StepTolerance& steps) {
+               const Flags& flags) {
   fmt::print("{}: {} (max abs error {:.3g}, {:.3g} of max |expected|", one.name,
              result.passed ? "passed" : "FAILED", result.max_abs_error, result.max_rel_error);
   if (result.worst_index >= 0) {
@@ -214,11 +222,39 @@ void PrintCase(const Case& one, const CaseResult& result, const Program& program
     fmt::print(
         "; {} outputs in steps of their quantization: max {:.3g}, {:.4g} % within {:.3g}, {}",
         result.stepped_outputs, result.steps.max_steps, 100 * result.steps.share_within,
-        steps.steps, result.steps.same_top ? "same top value" : "another top value");
-  } else if (result.passed && result.max_rel_error > tolerance.relative) {
-    fmt::print("; that output is within {:.3g}", tolerance.absolute);
+        flags.step_tolerance.steps, result.steps.same_top ? "same top value" : "another top value");
+  } else if (result.passed && result.max_rel_error > flags.tolerance.relative) {
+    fmt::print("; that output is within {:.3g}", flags.tolerance.absolute);
   }
   fmt::print(")\n");
+  if (program.outputs().size() < 2 || flags.compile.dtype == "fp32") return;
+  for (size_t i = 0; i < result.outputs.size(); ++i) {
+    fmt::print("  output {} '{}': max abs error {:.3g}, {:.3g} of max |expected|\n", i,
+               program.outputs()[i].name, result.outputs[i].max_abs_error,
+               result.outputs[i].max_rel_error);
+  }
+}
+
+void Add(const CaseResult& result, const Program& program, Totals& totals) {
+  totals.outputs.resize(std::max(totals.outputs.size(), result.outputs.size()));
+  totals.names.resize(totals.outputs.size());
+  for (size_t i = 0; i < result.outputs.size(); ++i) {
+    const Difference& one = result.outputs[i];
+    Difference& worst = totals.outputs[i];
+    totals.names[i] = program.outputs()[i].name;
+    worst.max_abs_error = std::max(worst.max_abs_error, one.max_abs_error);
+    worst.max_rel_error = std::max(worst.max_rel_error, one.max_rel_error);
+  }
+}
+
+nlohmann::ordered_json OutputsJson(const Totals& totals) {
+  nlohmann::ordered_json outputs = nlohmann::ordered_json::array();
+  for (size_t i = 0; i < totals.outputs.size(); ++i) {
+    outputs.push_back({{"name", totals.names[i]},
+                       {"max_abs_error", totals.outputs[i].max_abs_error},
+                       {"max_rel_error", totals.outputs[i].max_rel_error}});
+  }
+  return outputs;
 }
 
 // A best effort: the check has failed already.
@@ -244,6 +280,7 @@ absl::Status CheckCase(const Flags& flags, CompileOptions options, const Case& o
   BERTH_ASSIGN_OR_RETURN(const std::vector<double> steps,
                          StepsOfOutputs(flags, options, program->outputs().size()));
   BERTH_ASSIGN_OR_RETURN(const CaseResult result, RunCase(program, one, flags, steps));
+  Add(result, *program, totals);
   totals.max_abs_error = std::max(totals.max_abs_error, result.max_abs_error);
   totals.max_rel_error = std::max(totals.max_rel_error, result.max_rel_error);
   if (!result.passed && totals.passed) {
@@ -262,20 +299,27 @@ absl::Status CheckCase(const Flags& flags, CompileOptions options, const Case& o
     }
   } else {
     progress.Wipe();
-    PrintCase(one, result, *program, flags.tolerance, flags.step_tolerance);
+    PrintCase(one, result, *program, flags);
   }
   return absl::OkStatus();
 }
 
-Flags WithTolerancesOfFormat(Flags flags) {
-  if (!IsTfliteFile(flags.model)) return flags;
-  if (!flags.says_tolerance) flags.tolerance.relative = kTfliteTolerance;
+// The model's format and the storage of floats decide what the user leaves open.
+Flags WithTolerances(Flags flags) {
+  const bool is_tflite = IsTfliteFile(flags.model);
+  if (!flags.says_tolerance) {
+    flags.tolerance.relative = flags.compile.dtype == "fp16"   ? kFp16Tolerance
+                               : flags.compile.dtype == "bf16" ? kBf16Tolerance
+                               : is_tflite                     ? kTfliteTolerance
+                                                               : kTolerance;
+  }
+  if (!is_tflite) return flags;
   if (!flags.says_steps) flags.step_tolerance = kTfliteSteps;
   return flags;
 }
 
 absl::Status Run(const Flags& given) {
-  const Flags flags = WithTolerancesOfFormat(given);
+  const Flags flags = WithTolerances(given);
   BERTH_ASSIGN_OR_RETURN(const CompileOptions options, ToCompileOptions(flags.compile));
   Progress progress(fmt::format("interpreting '{}'", flags.model));
   std::vector<Case> cases;
@@ -294,6 +338,7 @@ absl::Status Run(const Flags& given) {
   progress.Stop();
   if (flags.json) {
     json["cases"] = cases.size();
+    json["outputs"] = OutputsJson(totals);
     json["max_abs_error"] = totals.max_abs_error;
     json["max_rel_error"] = totals.max_rel_error;
     json["passed"] = totals.passed;
@@ -319,11 +364,12 @@ void AddCheckCommand(CLI::App& app, CommandAction& action) {
   command->add_option("--threads", flags->threads, "Workers on the host")
       ->check(CLI::Range(1, 1024))
       ->capture_default_str();
-  const CLI::Option* tolerance =
-      command
-          ->add_option("--tolerance", flags->tolerance.relative,
-                       "Largest error as a share of max |expected|; of TFLite models 1e-4")
-          ->capture_default_str();
+  const CLI::Option* tolerance = command
+                                     ->add_option("--tolerance", flags->tolerance.relative,
+                                                  "Largest error as a share of max |expected|; of "
+                                                  "TFLite models 1e-4, with --dtype fp16 "
+                                                  "1e-2, with bf16 5e-2")
+                                     ->capture_default_str();
   command
       ->add_option("--absolute-tolerance", flags->tolerance.absolute,
                    "An error that passes however small the expected values are")

@@ -18,6 +18,12 @@ void AddCompileFlags(CLI::App& command, CompileFlags& flags) {
                    "The same tiles through one buffer each");
   command.add_flag("--expose-state", flags.expose_state,
                    "States of a TFLite model become inputs and outputs");
+  command
+      .add_option("--dtype", flags.dtype,
+                  "Storage of floats: fp16 and bf16 keep weights and activations at half size and "
+                  "compute in float32")
+      ->check(CLI::IsMember({"fp32", "fp16", "bf16"}))
+      ->capture_default_str();
   command.add_option("--pool-budget", flags.pool_budget_bytes, "Highest pool in bytes")
       ->check(CLI::PositiveNumber);
 }
@@ -61,6 +67,9 @@ absl::StatusOr<CompileOptions> ToCompileOptions(const CompileFlags& flags) {
   }
   options.evaluator = EvaluateNode;
   options.double_buffer = !flags.no_double_buffer;
+  options.float_storage = flags.dtype == "fp16"   ? DType::kFloat16
+                          : flags.dtype == "bf16" ? DType::kBFloat16
+                                                  : DType::kFloat32;
   options.expose_state = flags.expose_state;
   options.pool_budget_bytes = flags.pool_budget_bytes;
   if (!flags.dump_stages.empty()) {

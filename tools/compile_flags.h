@@ -13,6 +13,7 @@ struct CompileFlags {
   std::string target = "mobile";
   std::vector<std::string> shapes;  // name=1x3x224x224
   std::vector<std::string> dump_stages;
+  std::string dtype = "fp32";
   bool no_double_buffer = false;
   bool expose_state = false;
   int64_t pool_budget_bytes = 0;

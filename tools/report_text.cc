@@ -42,6 +42,21 @@ std::string OrderLine(const OrderSummary& order) {
                      order.peak_bytes == order.lower_bound_bytes ? "EXACT" : "heuristic");
 }
 
+constexpr size_t kKeptShown = 5;
+
+std::string FloatLines(const FloatStorage& floats) {
+  std::string text =
+      fmt::format("  {}: {} constants and {} values at half size", DTypeName(floats.dtype),
+                  floats.narrowed_constants, floats.narrowed_values);
+  const size_t kept = floats.kept_in_float32.size();
+  text += kept == 0 ? "\n" : fmt::format(", {} ops in float32:\n", kept);
+  for (size_t i = 0; i < std::min(kept, kKeptShown); ++i) {
+    text += fmt::format("    {}\n", floats.kept_in_float32[i]);
+  }
+  if (kept > kKeptShown) text += fmt::format("    and {} more\n", kept - kKeptShown);
+  return text;
+}
+
 std::string EngineLine(const EngineReport& engine, int64_t makespan_cycles) {
   const auto percent = [&](int64_t cycles) { return 100.0 * Ratio(cycles, makespan_cycles); };
   std::string line =
@@ -101,6 +116,12 @@ void AddPlanJson(const BundleContents& info, nlohmann::ordered_json& json) {
     json["pool_lower_bound_bytes"] = pool->lower_bound_bytes;
     json["pool_status"] = PlanStatusName(pool->status);
   }
+  if (info.floats) {
+    json["dtype"] = DTypeName(info.floats->dtype);
+    json["narrowed_constants"] = info.floats->narrowed_constants;
+    json["narrowed_values"] = info.floats->narrowed_values;
+    json["kept_in_float32"] = info.floats->kept_in_float32;
+  }
   if (info.order) {
     json["order_peak_bytes"] = info.order->peak_bytes;
     json["order_model_peak_bytes"] = info.order->model_peak_bytes;
@@ -128,6 +149,7 @@ std::string PlanText(const BundleContents& info) {
                   info.config.name, info.ops.size(), info.compile_ms);
   for (const MemoryPlan& plan : info.memories) text += MemoryLine(plan);
   if (info.order) text += OrderLine(*info.order);
+  if (info.floats) text += FloatLines(*info.floats);
   return text;
 }
 

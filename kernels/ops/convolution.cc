@@ -36,7 +36,7 @@ absl::Status CheckOperands(const OpCall& call) {
   }
   if (quantized) return CheckQuantizedProduct(call);
   if (x.dtype == DType::kFloat64) return Unimplemented("dtype float64 is not supported");
-  if (w.dtype != x.dtype || (call.HasInput(2) && call.input(2).dtype != x.dtype)) {
+  if (w.dtype != x.dtype || !BiasFits(call)) {
     return InvalidArgument("weights or bias differ in dtype from the input ({})",
                            DTypeName(x.dtype));
   }

@@ -37,6 +37,8 @@ const char* ClassName(DTypeClass dtype_class) {
 
 }  // namespace
 
+bool IsHalf(DType dtype) { return dtype == DType::kFloat16 || dtype == DType::kBFloat16; }
+
 absl::Status CheckInput(const OpCall& call, int i, DTypeClass dtype_class) {
   if (!call.HasInput(i)) return InvalidArgument("input {} is missing", i);
   if (!IsIn(call.input(i).dtype, dtype_class)) {

@@ -13,6 +13,9 @@ enum class DTypeClass : uint8_t {
   kBool,
 };
 
+// float16 or bfloat16: storage at half size, arithmetic in float32.
+bool IsHalf(DType dtype);
+
 // InvalidArgument if input `i` is absent or its dtype is outside the class.
 absl::Status CheckInput(const OpCall& call, int i, DTypeClass dtype_class);
 // InvalidArgument unless between `least` and `most` inputs are given.

@@ -65,8 +65,8 @@ absl::StatusOr<MatrixProduct> ResolveMatMul(const OpCall& call) {
                          BroadcastShapes(Shape(product.a_batch), Shape(product.b_batch)));
   product.batch = batch.extents();
   if (quantized && product.inner == 0) return Unimplemented("an integer product of no terms");
-  if (call.HasInput(2) && (call.input(2).shape != Shape{product.columns} ||
-                           (!quantized && call.input(2).dtype != a.dtype))) {
+  if (call.HasInput(2) &&
+      (call.input(2).shape != Shape{product.columns} || (!quantized && !BiasFits(call)))) {
     return InvalidArgument("the bias is {}, not {}[{}]", call.input(2).ToString(),
                            DTypeName(a.dtype), product.columns);
   }

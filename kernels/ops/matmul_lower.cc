@@ -338,7 +338,12 @@ absl::Status LowerEmptySum(const OpCall& call, TileBuilder& builder) {
   const TileView out = builder.OutputTile(output, call.output().dtype, box, "output");
   builder.FillFloat(out, 0);
   if (call.HasInput(2)) {
-    const TileView bias = builder.Load(call.node->inputs[2], WholeBox(call.input(2).shape), "bias");
+    TileView bias = builder.Load(call.node->inputs[2], WholeBox(call.input(2).shape), "bias");
+    if (bias.dtype != out.dtype) {
+      const TileView narrow = builder.NewTile(out.dtype, bias.extent, "narrow bias");
+      builder.Cast(narrow, bias);
+      bias = narrow;
+    }
     builder.Binary(BinaryFunction::kAdd, out, out, bias.BroadcastTo(box.extent));
   }
   builder.Store(output, box, EmitTail(*call.node, 0, box, out, builder));

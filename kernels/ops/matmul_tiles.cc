@@ -73,9 +73,10 @@ TileCost CostOf(const MatMulProblem& p, const TileShape& t) {
                           TailBytes(p.call, OutputBoxExtent(p, t));
   if (p.call.HasInput(2)) {
     const int64_t bias_bytes = DTypeBytes(p.call.input(2).dtype);
-    const int64_t widened = bias_bytes >= 4 ? 0 : 4;
+    // A narrow bias is widened for the sums; where there are none it takes the result's dtype.
+    const int64_t cast_bytes = bias_bytes < 4 ? 4 : p.product.inner == 0 ? p.output_bytes : 0;
     cost.scratchpad_bytes +=
-        AlignUp(t[p.loops.columns] * bias_bytes, 64) + AlignUp(t[p.loops.columns] * widened, 64);
+        AlignUp(t[p.loops.columns] * bias_bytes, 64) + AlignUp(t[p.loops.columns] * cast_bytes, 64);
   }
   if (RunsOnMatrixUnit(p.call)) {
     cost.accumulator_bytes = AccumulatorBytes(p, t);

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "kernels/onnx_dtype.h"
+#include "kernels/ops/dtype_check.h"
 #include "kernels/ops/quantization.h"
 
 namespace berth {
@@ -88,6 +89,12 @@ absl::Status CheckQuantizedProduct(const OpCall& call) {
     return InvalidArgument("zero point {} of {}", product.y_zero_point, DTypeName(y));
   }
   return CheckBias(call, y);
+}
+
+bool BiasFits(const OpCall& call) {
+  if (!call.HasInput(2)) return true;
+  const DType x = call.input(0).dtype, bias = call.input(2).dtype;
+  return bias == x || (IsHalf(x) && bias == DType::kFloat32);
 }
 
 DType ProductDType(const OpCall& call) {

@@ -37,6 +37,9 @@ void SetQuantizedProduct(Attributes& attributes, const QuantizedProduct& product
 
 // Operand dtypes, zero points and bias of such a node.
 absl::Status CheckQuantizedProduct(const OpCall& call);
+// Of float operands: whether input 2 may be added. It is float32 beside 16-bit operands where a
+// rewrite says so (beyond ONNX), for sums are float32.
+bool BiasFits(const OpCall& call);
 // Dtype of the result of any Conv, ConvTranspose or MatMul.
 DType ProductDType(const OpCall& call);
 // Dtype of the accumulators.

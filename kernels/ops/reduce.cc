@@ -22,8 +22,6 @@ absl::StatusOr<std::vector<TensorType>> ReduceTypes(const OpCall& call) {
   return std::vector<TensorType>{{call.input(0).dtype, axes.OutputShape(call.input(0).shape)}};
 }
 
-bool IsHalf(DType dtype) { return dtype == DType::kFloat16 || dtype == DType::kBFloat16; }
-
 ReduceFunction FunctionOf(OpKind kind) {
   if (kind == OpKind::kReduceMax) return ReduceFunction::kMax;
   return kind == OpKind::kReduceMin ? ReduceFunction::kMin : ReduceFunction::kSum;

@@ -44,8 +44,6 @@ absl::Status Expand(const OpCall& call, GraphRewriter& rewrite) {
   return rewrite.status();
 }
 
-bool IsHalf(DType dtype) { return dtype == DType::kFloat16 || dtype == DType::kBFloat16; }
-
 // Long rows of 16-bit floats are summed in float32.
 DType WorkType(DType dtype) { return IsHalf(dtype) ? DType::kFloat32 : dtype; }
 

@@ -50,13 +50,27 @@ int64_t BroadcastIndex(int64_t index, const std::vector<int64_t>& batch,
   return result;
 }
 
+// Input 2 may be wider than the other operands.
 template <typename T>
-void Multiply(const MatrixProduct& p, const T* a, const T* b, const T* bias, T* y) {
+std::vector<Sum<T>> BiasOf(const OpCall& call, absl::Span<const ConstTensorView> inputs) {
+  if (!call.HasInput(2)) return {};
+  if constexpr (std::is_same_v<Sum<T>, double>) {
+    return ToDoubles(inputs[2]);
+  } else {
+    const absl::Span<const T> values = inputs[2].Values<T>();
+    return {values.begin(), values.end()};
+  }
+}
+
+// `bias` may be empty.
+template <typename T>
+void Multiply(const MatrixProduct& p, const T* a, const T* b, const std::vector<Sum<T>>& bias,
+              T* y) {
   const MatrixStrides as = StridesOf(p.rows, p.inner, p.trans_a);
   const MatrixStrides bs = StridesOf(p.inner, p.columns, p.trans_b);
   for (int64_t m = 0; m < p.rows; ++m) {
     for (int64_t n = 0; n < p.columns; ++n) {
-      Sum<T> sum = bias == nullptr ? Sum<T>{0} : Widen(bias[n]);
+      Sum<T> sum = bias.empty() ? Sum<T>{0} : bias[static_cast<size_t>(n)];
       for (int64_t k = 0; k < p.inner; ++k) {
         sum += Widen(a[m * as.row + k * as.column]) * Widen(b[k * bs.row + n * bs.column]);
       }
@@ -78,8 +92,8 @@ absl::Status QuantizedMatMul(const OpCall& call, const MatrixProduct& p,
   std::vector<double> sums(static_cast<size_t>(batches * p.rows * p.columns));
   for (int64_t i = 0; i < batches; ++i) {
     Multiply<double>(p, a.data() + BroadcastIndex(i, p.batch, p.a_batch) * p.rows * p.inner,
-                     b.data() + BroadcastIndex(i, p.batch, p.b_batch) * p.inner * p.columns,
-                     nullptr, sums.data() + i * p.rows * p.columns);
+                     b.data() + BroadcastIndex(i, p.batch, p.b_batch) * p.inner * p.columns, {},
+                     sums.data() + i * p.rows * p.columns);
   }
   // A vector B leaves no axis of columns.
   const int axis = p.b_is_vector() ? -1 : call.output().shape.rank() - 1;
@@ -95,7 +109,7 @@ absl::Status MatMulReference(const OpCall& call, absl::Span<const ConstTensorVie
   if (IsQuantizedProduct(*call.node)) return QuantizedMatMul(call, p, inputs, outputs);
   const int64_t batches = Shape(p.batch).ElementCount();
   VisitDType(call.input(0).dtype, [&]<typename T>() {
-    const T* bias = call.HasInput(2) ? inputs[2].Values<T>().data() : nullptr;
+    const std::vector<Sum<T>> bias = BiasOf<T>(call, inputs);
     for (int64_t i = 0; i < batches; ++i) {
       Multiply(
           p,

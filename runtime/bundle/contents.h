@@ -73,6 +73,13 @@ struct OrderSummary {
   int64_t lower_bound_bytes = 0;
 };
 
+// How a float32 model was stored at half size, as the planner says it for people.
+struct FloatStorage {
+  DType dtype = DType::kFloat32;
+  int64_t narrowed_values = 0, narrowed_constants = 0;
+  std::vector<std::string> kept_in_float32;  // "Conv 'a': why"
+};
+
 struct BundleContents {
   std::string model_name;
   NpuConfig config;
@@ -89,7 +96,8 @@ struct BundleContents {
   int64_t cycles_lower_bound = 0;
   int64_t dram_bytes_lower_bound = 0;
   double compile_ms = 0;
-  std::optional<OrderSummary> order;  // of a plan that was just made; not written to the file
+  std::optional<OrderSummary> order;   // of a plan that was just made; not written to the file
+  std::optional<FloatStorage> floats;  // likewise, where the plan narrowed floats
 };
 
 }  // namespace berth

@@ -149,6 +149,27 @@ TEST(ConvTest, HalfPrecisionWidensItsBias) {
   }
 }
 
+// As a model stored at half size has it: the bias goes into the sums as it is, and so does an
+// activation.
+TEST(ConvTest, HalfPrecisionTakesAWideBiasAndActivates) {
+  Random random(31);
+  for (DType dtype : {DType::kFloat16, DType::kBFloat16}) {
+    for (const int64_t group : {1, 8}) {
+      OpCase test(OpKind::kConv, 11);
+      test.Layout(DataLayout::kNhwc);
+      test.Input(RandomTensor(random, dtype, {1, 6, 5, 8}));
+      test.Constant(RandomTensor(random, dtype, {3, 3, 8 / group, 16}));
+      test.Constant(RandomTensor(random, DType::kFloat32, {16}));
+      test.Attribute("group", group);
+      test.Fuse(OpKind::kRelu);
+      HarnessStats stats;
+      EXPECT_TRUE(MatchesReference(test, {}, &stats)) << DTypeName(dtype);
+      EXPECT_EQ(stats.vector_commands, 0);
+      EXPECT_TRUE(MatchesEverywhere(test)) << DTypeName(dtype);
+    }
+  }
+}
+
 TEST(ConvTest, EveryByteOfALargeImageMovesOnceWhereItCan) {
   Random random(4);
   OpCase test(OpKind::kConv, 11);

@@ -82,6 +82,19 @@ TEST(MatMulTest, OtherDTypesRunOnTheVectorUnit) {
   }
 }
 
+TEST(MatMulTest, HalfPrecisionTakesAWideBias) {
+  Random random(9);
+  for (DType dtype : {DType::kFloat16, DType::kBFloat16}) {
+    for (const int64_t inner : {0, 37}) {
+      OpCase test(OpKind::kMatMul, 13);
+      test.Input(RandomTensor(random, dtype, {5, inner}));
+      test.Constant(RandomTensor(random, dtype, {inner, 19}));
+      test.Constant(RandomTensor(random, DType::kFloat32, {19}));
+      EXPECT_TRUE(MatchesReference(test)) << DTypeName(dtype) << ", inner " << inner;
+    }
+  }
+}
+
 TEST(MatMulTest, SharedWeightsAreLoadedOnce) {
   Random random(8);
   OpCase test(OpKind::kMatMul, 13);

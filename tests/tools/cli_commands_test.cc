@@ -75,6 +75,39 @@ TEST_F(CliTest, CompileWritesABundle) {
   EXPECT_GE(json["pool_bytes"], json["pool_lower_bound_bytes"]);
 }
 
+TEST_F(CliTest, CompileStoresFloatsAtHalfSize) {
+  const std::string model = WriteSmallModel(folder_.path());
+  const Json whole = Ok({"compile", model, "-o", Path("whole.berth"), "--json"});
+  EXPECT_FALSE(whole.contains("dtype"));
+  for (const auto& [flag, name, tolerance] :
+       {std::tuple("fp16", "float16", 2e-3), std::tuple("bf16", "bfloat16", 2e-2)}) {
+    SCOPED_TRACE(flag);
+    const Json json = Ok({"compile", model, "-o", Path("half.berth"), "--dtype", flag, "--json"});
+    EXPECT_EQ(json["dtype"], name);
+    EXPECT_EQ(json["narrowed_constants"], 2);
+    EXPECT_EQ(json["kept_in_float32"], Json::array());
+    EXPECT_LT(json["constants_bytes"], whole["constants_bytes"].get<int64_t>() * 0.6);
+    ASSERT_EQ(json["outputs"].size(), 1u);
+    EXPECT_EQ(json["outputs"][0]["name"], "scores");
+    EXPECT_GT(json["outputs"][0]["max_rel_error"], 0);
+    EXPECT_LT(json["outputs"][0]["max_rel_error"], tolerance);
+    EXPECT_TRUE(json["outputs"][0]["same_top_value"].is_boolean());
+    // Inputs and outputs are what they were.
+    const Json bundle = Ok({"inspect", Path("half.berth"), "--json"});
+    EXPECT_EQ(bundle["inputs"][0]["dtype"], "float32");
+    EXPECT_EQ(bundle["outputs"][0]["dtype"], "float32");
+    const Json check = Ok({"check", model, "--dtype", flag, "--json"});
+    EXPECT_EQ(check["passed"], true);
+    EXPECT_EQ(check["outputs"][0]["name"], "scores");
+  }
+  const std::string text = Text({"compile", model, "-o", Path("half.berth"), "--dtype", "fp16"});
+  EXPECT_NE(text.find("output 0 'scores': max abs"), std::string::npos) << text;
+  const Json quiet = Ok({"compile", model, "-o", Path("half.berth"), "--dtype", "fp16",
+                         "--no-error-report", "--json"});
+  EXPECT_FALSE(quiet.contains("outputs"));
+  EXPECT_EQ(RunBerth({"compile", model, "-o", Path("x.berth"), "--dtype", "int8"}).exit_code, 2);
+}
+
 TEST_F(CliTest, CompileDumpsEveryStage) {
   const std::string model = WriteSmallModel(folder_.path());
   for (const char* stage : {"import", "graph", "order", "pool", "tiles", "program"}) {
