@@ -40,8 +40,8 @@ absl::StatusOr<std::vector<TensorType>> DequantizeTypes(const OpCall& call) {
 
 bool IsDirect(const OpCall& call) {
   const auto form = ResolveQuantization(call);
-  return form.ok() && form->kind != Kind::kAxis && call.input(1).dtype == DType::kFloat32 &&
-         call.output().dtype == DType::kFloat32 &&
+  return form.ok() && (form->kind == Kind::kTensor || form->kind == Kind::kBroadcast) &&
+         call.input(1).dtype == DType::kFloat32 && call.output().dtype == DType::kFloat32 &&
          (!call.HasInput(2) || UniformInteger(call.Constant(2)));
 }
 bool DequantizeExpands(const OpCall& call) { return !IsDirect(call); }
@@ -50,13 +50,7 @@ absl::Status ExpandDequantize(const OpCall& call, GraphRewriter& rewrite) {
   BERTH_ASSIGN_OR_RETURN(const QuantizationForm form, ResolveQuantization(call));
   const std::vector<ValueId>& inputs = call.node->inputs;
   const ValueId result = call.node->outputs[0];
-  const auto placed = [&](int i) {
-    const ValueId value = inputs[static_cast<size_t>(i)];
-    if (form.kind != Kind::kAxis) return value;
-    const int64_t extent = call.input(i).shape[0];
-    return ApplyReshape(rewrite, value,
-                        Shape(AlongAxisShape(call.input(0).shape.rank(), form.axis, extent)));
-  };
+  const auto placed = [&](int i) { return PlacedScales(call, form, i, rewrite); };
   const ValueId scale = ApplyCast(rewrite, placed(1), DType::kFloat32);
   const bool narrows = call.output().dtype != DType::kFloat32;
   const ValueId product = narrows ? ValueId::kNone : result;

@@ -4,7 +4,9 @@
 #include <cmath>
 #include <limits>
 
+#include "base/checked_math.h"
 #include "kernels/ops/dtype_check.h"
+#include "kernels/ops/expansions.h"
 
 namespace berth {
 namespace {
@@ -19,12 +21,28 @@ absl::Status CheckBroadcast(const OpCall& call, int i) {
                          data.ToString());
 }
 
+absl::StatusOr<QuantizationForm> FormOfBlocks(const OpCall& call, int64_t block) {
+  const Shape& data = call.input(0).shape;
+  const Shape& scale = call.input(1).shape;
+  BERTH_ASSIGN_OR_RETURN(const int axis,
+                         NormalizeAxis(call.node->attributes.Int("axis", 1), data.rank()));
+  constexpr int64_t kMostExtent = int64_t{1} << 24;  // an index for each is held
+  if (data[axis] > kMostExtent) return Unimplemented("{} elements in blocks", data[axis]);
+  bool fits = block > 0 && scale.rank() == data.rank();
+  for (int i = 0; fits && i < data.rank(); ++i) {
+    fits = scale[i] == (i == axis ? CeilDiv(data[i], block) : data[i]);
+  }
+  if (fits) return QuantizationForm{Kind::kBlocks, axis, block};
+  return InvalidArgument("scales {} for {} in blocks of {} along axis {}", scale.ToString(),
+                         data.ToString(), block, axis);
+}
+
 absl::StatusOr<QuantizationForm> FormOfScale(const OpCall& call) {
   const Shape& data = call.input(0).shape;
   const Shape& scale = call.input(1).shape;
   const Attributes& attributes = call.node->attributes;
   if (const int64_t block = attributes.Int("block_size", 0); block != 0) {
-    return Unimplemented("block_size {} is not supported", block);
+    return FormOfBlocks(call, block);
   }
   if (attributes.Int("broadcast", 0) != 0) {
     BERTH_RETURN_IF_ERROR(CheckBroadcast(call, 1));
@@ -32,8 +50,7 @@ absl::StatusOr<QuantizationForm> FormOfScale(const OpCall& call) {
   }
   if (scale.rank() <= 1 && scale.ElementCount() == 1) return QuantizationForm{};
   if (scale.rank() > 1) {
-    return Unimplemented("a scale of shape {} (blocked quantization) is not supported",
-                         scale.ToString());
+    return InvalidArgument("a scale of shape {} without a block_size", scale.ToString());
   }
   BERTH_ASSIGN_OR_RETURN(const int axis, NormalizeAxis(attributes.Int("axis", 1), data.rank()));
   if (scale[0] != data[axis]) {
@@ -53,6 +70,10 @@ absl::StatusOr<QuantizationForm> ResolveQuantization(const OpCall& call) {
   if (!call.HasInput(2)) return form;
   if (form.kind == Kind::kBroadcast) {
     BERTH_RETURN_IF_ERROR(CheckBroadcast(call, 2));
+  } else if (form.kind == Kind::kBlocks) {
+    if (call.input(2).shape == call.input(1).shape) return form;
+    return InvalidArgument("zero points {} for scales {}", call.input(2).shape.ToString(),
+                           call.input(1).shape.ToString());
   } else if (call.input(2).shape.rank() > 1 ||
              call.input(2).shape.ElementCount() != call.input(1).shape.ElementCount()) {
     return InvalidArgument("zero points {} for scales {}", call.input(2).shape.ToString(),
@@ -113,6 +134,22 @@ absl::StatusOr<VectorSteps> ScaledSteps(VectorStep::Form form, const Elementwise
     step.zero_point = static_cast<int32_t>(*zero_point);
   }
   return VectorSteps{{step}};
+}
+
+ValueId PlacedScales(const OpCall& call, const QuantizationForm& form, int input,
+                     GraphRewriter& rewrite) {
+  const ValueId value = call.node->inputs[static_cast<size_t>(input)];
+  const Shape& data = call.input(0).shape;
+  if (form.kind == Kind::kAxis) {
+    const int64_t extent = call.input(input).shape[0];
+    return ApplyReshape(rewrite, value, Shape(AlongAxisShape(data.rank(), form.axis, extent)));
+  }
+  if (form.kind != Kind::kBlocks) return value;
+  std::vector<int64_t> block_of;
+  for (int64_t i = 0; i < data[form.axis]; ++i) block_of.push_back(i / form.block_size);
+  Attributes attributes;
+  attributes.Set("axis", int64_t{form.axis});
+  return rewrite.Apply(OpKind::kGather, {value, rewrite.Int64s(block_of)}, std::move(attributes));
 }
 
 std::vector<int64_t> AlongAxisShape(int rank, int axis, int64_t extent) {

@@ -1,19 +1,22 @@
 // What QuantizeLinear and DequantizeLinear share: how scale (input 1) and zero point (input 2)
 // meet the data.
 //
-// Formula: ONNX QuantizeLinear, DequantizeLinear. Beyond ONNX, for rewrites: attribute "broadcast"
-// = 1 says that scale and zero point broadcast to the data by NumPy's rule.
+// Formula: ONNX QuantizeLinear, DequantizeLinear; by blocks since opset 21. Beyond ONNX, for
+// rewrites: attribute "broadcast" = 1 says that scale and zero point broadcast to the data by
+// NumPy's rule.
 #pragma once
 
 #include "kernels/op_def.h"
+#include "kernels/rewrite.h"
 #include "kernels/vector_steps.h"
 
 namespace berth {
 
 struct QuantizationForm {
-  enum class Kind : uint8_t { kTensor, kAxis, kBroadcast };
+  enum class Kind : uint8_t { kTensor, kAxis, kBroadcast, kBlocks };
   Kind kind = Kind::kTensor;
-  int axis = 0;  // kAxis
+  int axis = 0;            // kAxis, kBlocks
+  int64_t block_size = 1;  // kBlocks: elements along the axis that share a scale
 };
 
 // Checks operands and attributes and tells the form. `output` is the quantized tensor's dtype for
@@ -45,6 +48,10 @@ std::optional<TensorQuantization> KnownTensorQuantization(const OpCall& call);
 // The step of either op: scale from operand 1 (a parameter where it is one known number), zero
 // point from operand 2.
 absl::StatusOr<VectorSteps> ScaledSteps(VectorStep::Form form, const ElementwiseUse& use);
+
+// Operand `input` (scale or zero point) in a shape that broadcasts to the data.
+ValueId PlacedScales(const OpCall& call, const QuantizationForm& form, int input,
+                     GraphRewriter& rewrite);
 
 // The shape in which a vector along `axis` broadcasts to a tensor of `rank`.
 std::vector<int64_t> AlongAxisShape(int rank, int axis, int64_t extent);

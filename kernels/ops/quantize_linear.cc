@@ -47,8 +47,8 @@ absl::StatusOr<std::vector<TensorType>> QuantizeTypes(const OpCall& call) {
 
 bool IsDirect(const OpCall& call) {
   const auto form = ResolveQuantization(call);
-  return form.ok() && form->kind != Kind::kAxis && call.input(0).dtype == DType::kFloat32 &&
-         call.input(1).dtype == DType::kFloat32 &&
+  return form.ok() && (form->kind == Kind::kTensor || form->kind == Kind::kBroadcast) &&
+         call.input(0).dtype == DType::kFloat32 && call.input(1).dtype == DType::kFloat32 &&
          (!call.HasInput(2) || UniformInteger(call.Constant(2)));
 }
 
@@ -66,20 +66,11 @@ Dividend WidenedDividend(const OpCall& call, ValueId scale, GraphRewriter& rewri
   return {ApplyCast(rewrite, quotient, DType::kFloat32), rewrite.ScalarF32(1)};
 }
 
-ValueId PlacedAlongAxis(const OpCall& call, const QuantizationForm& form, int input,
-                        GraphRewriter& rewrite) {
-  const ValueId value = call.node->inputs[static_cast<size_t>(input)];
-  if (form.kind != Kind::kAxis) return value;
-  const int64_t extent = call.input(input).shape[0];
-  return ApplyReshape(rewrite, value,
-                      Shape(AlongAxisShape(call.input(0).shape.rank(), form.axis, extent)));
-}
-
 absl::Status ExpandQuantize(const OpCall& call, GraphRewriter& rewrite) {
   BERTH_ASSIGN_OR_RETURN(const QuantizationForm form, ResolveQuantization(call));
   const ValueId result = call.node->outputs[0];
   const DType dtype = call.output().dtype;
-  const auto [x, scale] = WidenedDividend(call, PlacedAlongAxis(call, form, 1, rewrite), rewrite);
+  const auto [x, scale] = WidenedDividend(call, PlacedScales(call, form, 1, rewrite), rewrite);
   const auto known = call.HasInput(2) ? UniformInteger(call.Constant(2)) : 0;
   if (known) {
     Attributes attributes;
@@ -89,7 +80,7 @@ absl::Status ExpandQuantize(const OpCall& call, GraphRewriter& rewrite) {
     return rewrite.status();
   }
   const ValueId zero_point =
-      ApplyCast(rewrite, PlacedAlongAxis(call, form, 2, rewrite), DType::kFloat32);
+      ApplyCast(rewrite, PlacedScales(call, form, 2, rewrite), DType::kFloat32);
   ApplyRoundAndShift(rewrite, rewrite.Apply(OpKind::kDiv, {x, scale}), zero_point, dtype, result);
   return rewrite.status();
 }

@@ -21,6 +21,20 @@ struct ElementScales {
   std::vector<size_t> position;  // of an element's scale
 };
 
+// Of each element, the position of its block's scale.
+std::vector<size_t> BlockPositions(const Shape& data, const Shape& scales,
+                                   const QuantizationForm& form) {
+  const int64_t inner = data.Product(form.axis + 1, data.rank());
+  const int64_t extent = data[form.axis], blocks = scales[form.axis];
+  std::vector<size_t> positions;
+  for (int64_t i = 0; i < data.ElementCount(); ++i) {
+    const int64_t outer = i / inner / extent, along = i / inner % extent;
+    positions.push_back(
+        static_cast<size_t>((outer * blocks + along / form.block_size) * inner + i % inner));
+  }
+  return positions;
+}
+
 absl::StatusOr<ElementScales> ScalesOf(const OpCall& call, Inputs inputs) {
   BERTH_ASSIGN_OR_RETURN(const QuantizationForm form, ResolveQuantization(call));
   const Shape& data = call.input(0).shape;
@@ -32,7 +46,8 @@ absl::StatusOr<ElementScales> ScalesOf(const OpCall& call, Inputs inputs) {
   }
   ElementScales result;
   BERTH_ASSIGN_OR_RETURN(result.scales, ToFloatValues(inputs[1]));
-  result.position = BroadcastIndices(shape, data);
+  result.position = form.kind == QuantizationForm::Kind::kBlocks ? BlockPositions(data, shape, form)
+                                                                 : BroadcastIndices(shape, data);
   result.zero_points.assign(result.scales.size(), 0);
   if (!call.HasInput(2)) return result;
   BERTH_ASSIGN_OR_RETURN(const std::vector<int64_t> zero_points, ToInt64Values(inputs[2]));

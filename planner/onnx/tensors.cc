@@ -1,6 +1,8 @@
 #include "planner/onnx/tensors.h"
 
+#include <array>
 #include <limits>
+#include <string_view>
 #include <type_traits>
 
 #include "planner/onnx/external_data.h"
@@ -145,6 +147,15 @@ absl::StatusOr<DType> ElementType(int data_type) {
   if (TensorProto::DataType_IsValid(data_type)) {
     return Unimplemented("element type {}",
                          TensorProto::DataType_Name(static_cast<TensorProto::DataType>(data_type)));
+  }
+  // Newer than the packaged onnx library.
+  constexpr std::array<std::string_view, 7> kNewer = {
+      "FLOAT8E4M3FN", "FLOAT8E4M3FNUZ", "FLOAT8E5M2", "FLOAT8E5M2FNUZ",
+      "UINT4",        "INT4",           "FLOAT4E2M1"};
+  constexpr int kFirstNewer = 17;
+  const int newer = data_type - kFirstNewer;
+  if (newer >= 0 && newer < static_cast<int>(kNewer.size())) {
+    return Unimplemented("element type {}", kNewer[static_cast<size_t>(newer)]);
   }
   return Unimplemented("element type number {}", data_type);
 }

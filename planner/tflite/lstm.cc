@@ -20,6 +20,7 @@ constexpr int kProjectionBias = 17, kHiddenState = 18, kCellState = 19, kLayerNo
 constexpr int kInputs = 24;
 
 // Matrices [rows, columns] of the gates side by side and transposed: [columns, gates * rows].
+template <typename T>
 absl::StatusOr<Tensor> Stacked(const std::vector<Tensor>& matrices) {
   const Shape& first = matrices[0].shape();
   for (const Tensor& matrix : matrices) {
@@ -30,10 +31,10 @@ absl::StatusOr<Tensor> Stacked(const std::vector<Tensor>& matrices) {
   }
   const auto rows = static_cast<size_t>(first[0]), columns = static_cast<size_t>(first[1]);
   const size_t width = rows * matrices.size();
-  Tensor stacked(TensorType{DType::kFloat32, {first[1], static_cast<int64_t>(width)}});
-  const absl::Span<float> out = stacked.Values<float>();
+  Tensor stacked(TensorType{matrices[0].dtype(), {first[1], static_cast<int64_t>(width)}});
+  const absl::Span<T> out = stacked.Values<T>();
   for (size_t gate = 0; gate < matrices.size(); ++gate) {
-    const absl::Span<const float> values = matrices[gate].Values<float>();
+    const absl::Span<const T> values = matrices[gate].Values<T>();
     for (size_t row = 0; row < rows; ++row) {
       for (size_t column = 0; column < columns; ++column) {
         out[column * width + gate * rows + row] = values[row * columns + column];
@@ -93,19 +94,48 @@ class Lstm {
     return tensors;
   }
 
-  absl::Status ReadWeights() {
-    BERTH_ASSIGN_OR_RETURN(const std::vector<Tensor> weights, OfGates(kWeights));
-    BERTH_ASSIGN_OR_RETURN(Tensor stacked, Stacked(weights));
-    if (stacked.shape()[0] != shape_[2]) {
-      return InvalidArgument("an input of shape {} for weights {}", shape_.ToString(),
-                             weights[0].shape().ToString());
+  // The gates' weights stay integers in an integer model: a scale for each gate's columns.
+  absl::StatusOr<std::optional<ValueId>> StackedIntegers(int first_input) {
+    BERTH_ASSIGN_OR_RETURN(const auto result_scale, op_.OutputQuantization());
+    if (!result_scale) return std::nullopt;
+    std::vector<Tensor> matrices;
+    TfliteQuantization by;
+    for (int gate = has_input_gate_ ? kInputGate : kForgetGate; gate < kGates; ++gate) {
+      BERTH_ASSIGN_OR_RETURN(const ValueId stored, op_.Stored(first_input + gate));
+      BERTH_ASSIGN_OR_RETURN(const auto scale, op_.InputQuantization(first_input + gate));
+      const Tensor* constant = op_.Constant(stored);
+      if (constant == nullptr || constant->dtype() != DType::kInt8 || !scale || scale->per_axis() ||
+          scale->zero_points[0] != 0 || constant->shape().rank() != 2) {
+        return std::nullopt;
+      }
+      by.scales.insert(by.scales.end(), static_cast<size_t>(constant->shape()[0]),
+                       scale->scales[0]);
+      matrices.push_back(*constant);
     }
-    cells_ = weights[0].shape()[0];
-    gates_ = static_cast<int64_t>(weights.size());
-    weights_ = op_.AddConstant(std::move(stacked));
-    BERTH_ASSIGN_OR_RETURN(const std::vector<Tensor> recurrent, OfGates(kRecurrent));
-    BERTH_ASSIGN_OR_RETURN(Tensor recurrent_stacked, Stacked(recurrent));
-    recurrent_ = op_.AddConstant(std::move(recurrent_stacked));
+    by.zero_points.assign(by.scales.size(), 0);
+    BERTH_ASSIGN_OR_RETURN(Tensor stacked, Stacked<int8_t>(matrices));
+    BERTH_ASSIGN_OR_RETURN(const ValueId real,
+                           op_.Dequantized(op_.AddConstant(std::move(stacked)), by, 1));
+    return real;
+  }
+
+  absl::StatusOr<ValueId> StackedWeights(int first_input) {
+    BERTH_ASSIGN_OR_RETURN(const auto integers, StackedIntegers(first_input));
+    if (integers) return *integers;
+    BERTH_ASSIGN_OR_RETURN(const std::vector<Tensor> weights, OfGates(first_input));
+    BERTH_ASSIGN_OR_RETURN(Tensor stacked, Stacked<float>(weights));
+    return op_.AddConstant(std::move(stacked));
+  }
+
+  absl::Status ReadWeights() {
+    BERTH_ASSIGN_OR_RETURN(weights_, StackedWeights(kWeights));
+    gates_ = has_input_gate_ ? kGates : kGates - 1;
+    cells_ = op_.ShapeOf(weights_)[1] / gates_;
+    if (op_.ShapeOf(weights_)[0] != shape_[2]) {
+      return InvalidArgument("an input of shape {} for stacked weights {}", shape_.ToString(),
+                             op_.ShapeOf(weights_).ToString());
+    }
+    BERTH_ASSIGN_OR_RETURN(recurrent_, StackedWeights(kRecurrent));
     BERTH_ASSIGN_OR_RETURN(const std::vector<Tensor> biases, OfGates(kBias));
     Tensor bias(TensorType{DType::kFloat32, {gates_ * cells_}});
     for (size_t gate = 0; gate < biases.size(); ++gate) {

@@ -35,13 +35,13 @@ absl::StatusOr<Sizes> ReadSizes(TfliteOpImport& op, int rank, const Tensor& feat
 }
 
 // The features of this run, rounded to the state's scale where it has one: [batch, filters, 1].
-absl::StatusOr<ValueId> StoredFeatures(TfliteOpImport& op, const Sizes& sizes, Tensor features) {
+absl::StatusOr<ValueId> StoredFeatures(TfliteOpImport& op, const Sizes& sizes) {
   BERTH_ASSIGN_OR_RETURN(const ValueId x, op.Real(0));
+  BERTH_ASSIGN_OR_RETURN(const ValueId features, op.RealWeights(kFeatureWeights, {0, 1}));
   Attributes attributes;
   attributes.Set("transB", int64_t{1});
-  BERTH_ASSIGN_OR_RETURN(
-      ValueId fresh,
-      op.Apply(OpKind::kGemm, {x, op.AddConstant(std::move(features))}, std::move(attributes)));
+  BERTH_ASSIGN_OR_RETURN(ValueId fresh,
+                         op.Apply(OpKind::kGemm, {x, features}, std::move(attributes)));
   BERTH_ASSIGN_OR_RETURN(const auto scale, op.InputQuantization(kState));
   if (scale) {
     BERTH_ASSIGN_OR_RETURN(fresh, op.Quantized(fresh, *scale, DType::kInt16));
@@ -76,10 +76,10 @@ absl::StatusOr<ValueId> ShiftIn(TfliteOpImport& op, const Sizes& sizes, ValueId 
 absl::Status Svdf(TfliteOpImport& op) {
   BERTH_RETURN_IF_ERROR(op.CheckCounts(3, 5));
   BERTH_ASSIGN_OR_RETURN(const auto* options, op.GetOptions<tfl::SvdfOptions>());
-  BERTH_ASSIGN_OR_RETURN(Tensor features, op.KnownReals(kFeatureWeights));
+  BERTH_ASSIGN_OR_RETURN(const Tensor features, op.KnownReals(kFeatureWeights));
   BERTH_ASSIGN_OR_RETURN(Tensor times, op.KnownReals(kTimeWeights));
   BERTH_ASSIGN_OR_RETURN(const Sizes sizes, ReadSizes(op, options->rank(), features, times));
-  BERTH_ASSIGN_OR_RETURN(ValueId window, StoredFeatures(op, sizes, std::move(features)));
+  BERTH_ASSIGN_OR_RETURN(ValueId window, StoredFeatures(op, sizes));
   BERTH_ASSIGN_OR_RETURN(const ValueId before, op.StateBefore(kState));
   if (before != ValueId::kNone) {
     BERTH_ASSIGN_OR_RETURN(window, ShiftIn(op, sizes, before, window));
