@@ -1,4 +1,5 @@
 // Products of matrices.
+#include "planner/tflite/hybrid.h"
 #include "planner/tflite/op_table.h"
 
 namespace berth::tfl_ops {
@@ -19,6 +20,28 @@ absl::StatusOr<ValueId> Adjoint(TfliteOpImport& op, ValueId value, bool adjoint)
   if (rank < 2) return InvalidArgument("an operand of rank {}", rank);
   std::swap(order[order.size() - 1], order[order.size() - 2]);
   return op.Transposed(value, order);
+}
+
+// Activations [rows, inputs] by weights [outputs, inputs], + bias.
+absl::StatusOr<ValueId> Product(TfliteOpImport& op, ValueId flat, ValueId weights,
+                                const tfl::FullyConnectedOptions& options) {
+  Attributes attributes;
+  attributes.Set("transB", int64_t{1});
+  LimitFactors(op.TypeOf(flat).dtype, attributes);
+  ValueId bias = ValueId::kNone;
+  if (op.HasInput(2)) {
+    BERTH_ASSIGN_OR_RETURN(bias, op.RealBias(2, 0, 1));
+  }
+  BERTH_ASSIGN_OR_RETURN(const bool is_hybrid, IsHybrid(op));
+  if (is_hybrid) {
+    const bool symmetric = op.state().own_kernels && !options.asymmetric_quantize_inputs();
+    return HybridProduct(op, OpKind::kGemm, {flat, weights, bias}, std::move(attributes),
+                         symmetric);
+  }
+  BERTH_ASSIGN_OR_RETURN(const ValueId real, op.RealOf(0, flat));
+  std::vector<ValueId> operands = {real, weights};
+  if (bias != ValueId::kNone) operands.push_back(bias);
+  return op.Apply(OpKind::kGemm, std::move(operands), std::move(attributes));
 }
 
 }  // namespace
@@ -42,17 +65,7 @@ absl::Status FullyConnected(TfliteOpImport& op) {
   }
   const int64_t rows = input.ElementCount() / matrix[1];
   BERTH_ASSIGN_OR_RETURN(const ValueId flat, op.Reshaped(stored, {rows, matrix[1]}));
-  BERTH_ASSIGN_OR_RETURN(const ValueId real, op.RealOf(0, flat));
-  std::vector<ValueId> operands = {real, weights};
-  if (op.HasInput(2)) {
-    BERTH_ASSIGN_OR_RETURN(const ValueId bias, op.RealBias(2, 0, 1));
-    operands.push_back(bias);
-  }
-  Attributes attributes;
-  attributes.Set("transB", int64_t{1});
-  LimitFactors(op.TypeOf(stored).dtype, attributes);
-  BERTH_ASSIGN_OR_RETURN(const ValueId product,
-                         op.Apply(OpKind::kGemm, std::move(operands), std::move(attributes)));
+  BERTH_ASSIGN_OR_RETURN(const ValueId product, Product(op, flat, weights, *options));
   return op.SetRealShaped(0, product, options->fused_activation(),
                           ResultShape(input, rows, matrix[0], options->keep_num_dims()));
 }

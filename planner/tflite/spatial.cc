@@ -1,4 +1,5 @@
 // Convolutions and pools.
+#include "planner/tflite/hybrid.h"
 #include "planner/tflite/op_table.h"
 #include "planner/tflite/twice_rounded.h"
 #include "planner/tflite/windows.h"
@@ -41,6 +42,22 @@ absl::Status PlaceWindows(tfl::Padding padding, const WindowInput& input,
   return absl::OkStatus();
 }
 
+absl::StatusOr<ValueId> Product(TfliteOpImport& op, ValueId first, ValueId weights,
+                                Attributes attributes) {
+  ValueId bias = ValueId::kNone;
+  if (op.HasInput(2)) {
+    BERTH_ASSIGN_OR_RETURN(bias, op.RealBias(2, 0, 1));
+  }
+  BERTH_ASSIGN_OR_RETURN(const bool is_hybrid, IsHybrid(op));
+  if (is_hybrid) {
+    return HybridProduct(op, OpKind::kConv, {first, weights, bias}, std::move(attributes), false);
+  }
+  BERTH_ASSIGN_OR_RETURN(const ValueId real, op.RealOf(0, first));
+  std::vector<ValueId> operands = {real, weights};
+  if (bias != ValueId::kNone) operands.push_back(bias);
+  return op.Apply(OpKind::kConv, std::move(operands), std::move(attributes));
+}
+
 template <typename Options>
 absl::Status Convolve(TfliteOpImport& op, const Permutation& weight_order, bool depthwise) {
   BERTH_RETURN_IF_ERROR(op.CheckCounts(2, 3));
@@ -60,14 +77,7 @@ absl::Status Convolve(TfliteOpImport& op, const Permutation& weight_order, bool 
   attributes.Set("group", depthwise ? channels : channels / kernel[1]);
   LimitFactors(op.TypeOf(input.value).dtype, attributes);
   BERTH_ASSIGN_OR_RETURN(const ValueId first, op.ChannelsFirst(input.value));
-  BERTH_ASSIGN_OR_RETURN(const ValueId real, op.RealOf(0, first));
-  std::vector<ValueId> operands = {real, weights};
-  if (op.HasInput(2)) {
-    BERTH_ASSIGN_OR_RETURN(const ValueId bias, op.RealBias(2, 0, 1));
-    operands.push_back(bias);
-  }
-  BERTH_ASSIGN_OR_RETURN(ValueId result,
-                         op.Apply(OpKind::kConv, std::move(operands), std::move(attributes)));
+  BERTH_ASSIGN_OR_RETURN(ValueId result, Product(op, first, weights, std::move(attributes)));
   if (depthwise && op.state().own_kernels) {
     BERTH_ASSIGN_OR_RETURN(result, TwiceRounded(op, result, options->fused_activation()));
   }
