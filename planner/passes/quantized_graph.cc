@@ -5,6 +5,16 @@
 
 namespace berth {
 
+std::optional<Tensor> SignedBytes(const Tensor* stored) {
+  if (stored == nullptr || stored->dtype() != DType::kUInt8) return std::nullopt;
+  Tensor result(TensorType{DType::kInt8, stored->shape()});
+  const absl::Span<const uint8_t> from = stored->view().Values<uint8_t>();
+  for (size_t i = 0; i < from.size(); ++i) {
+    result.Values<int8_t>()[i] = static_cast<int8_t>(from[i] - 128);
+  }
+  return result;
+}
+
 QuantizedGraph::QuantizedGraph(const Graph& graph)
     : graph_(graph), maker_(ComputeUses(graph).producer), reader_(SingleReaders(graph)) {}
 

@@ -17,6 +17,9 @@ struct DequantizedValue {
   int node = -1;  // the DequantizeLinear
 };
 
+// Known uint8 numbers less 128, as int8; nothing for other dtypes.
+std::optional<Tensor> SignedBytes(const Tensor* stored);
+
 class QuantizedGraph {
  public:
   explicit QuantizedGraph(const Graph& graph);

@@ -318,8 +318,12 @@ class ProductFolder {
     ending.product.factor = stage.factor;
     ending.product.x_zero_point = x.by.zero_point;
     ending.product.w_zero_point = w.zero_point;
-    SetQuantizedProduct(product.attributes, ending.product);
     product.inputs = {x.stored, w.stored};
+    if (const auto shifted = SignedBytes(ConstantOf(w.stored))) {  // as the host multiplies
+      product.inputs[1] = graph_.AddConstant(names_.Fresh(product.name + "/weights"), *shifted);
+      ending.product.w_zero_point -= 128;
+    }
+    SetQuantizedProduct(product.attributes, ending.product);
     if (stage.bias.dtype() != DType::kUndefined) {
       product.inputs.push_back(
           graph_.AddConstant(names_.Fresh(product.name + "/stage"), std::move(stage.bias)));

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace berth {
 namespace {
@@ -21,7 +22,9 @@ Factors FactorsOf(const TfliteQuantization& input, const TfliteQuantization& wei
     int exponent = 0;
     std::frexp(double{input.scales[0]} * scale / output.scales[0], &exponent);
     const int shift = std::clamp(-exponent, 0, kMostShift);
-    factors.up.push_back(static_cast<float>(std::ldexp(1.0 / output.scales[0], shift)));
+    // The least float above: halves go up, as TFLite rounds them.
+    const auto up = static_cast<float>(std::ldexp(1.0 / output.scales[0], shift));
+    factors.up.push_back(std::nextafter(up, std::numeric_limits<float>::infinity()));
     factors.down.push_back(static_cast<float>(std::ldexp(double{output.scales[0]}, -shift)));
   }
   return factors;

@@ -179,5 +179,44 @@ TEST(TfliteQuantized, DepthwiseOfModelsWithRunTimeShapesRoundsTwice) {
   EXPECT_GT(rounded_twice, 5);
 }
 
+// Every pair of an activation and a weight, by factors of 2^-1 to 2^-8 of every channel.
+TEST(TfliteQuantized, EveryPairRoundedTwice) {
+  const int channels = 254, pixels = 256;
+  std::vector<int8_t> x, w;
+  std::vector<float> scales;
+  std::vector<int32_t> bias;
+  for (int c = 0; c < channels; ++c) {
+    w.push_back(static_cast<int8_t>(c < 127 ? c - 127 : c - 126));
+    scales.push_back(std::ldexp(1.0f + static_cast<float>(c * 37 % 101) / 101.0f, -2 - c % 8));
+    bias.push_back(c % 3 == 0 ? 0 : (c * 7919) % 20001 - 10000);
+  }
+  for (int pixel = 0; pixel < pixels; ++pixel) {
+    for (int c = 0; c < channels; ++c) x.push_back(static_cast<int8_t>(pixel - 128));
+  }
+  TfliteWriter writer;
+  const std::vector<int64_t> zeros(channels, 0);
+  const int in = writer.Value(Int8("x", {1, 1, pixels, channels}, {0.5f}, {3}));
+  const int weights = writer.Constant<int8_t>(Int8("w", {1, 1, 1, channels}, scales, zeros, 3), w);
+  const int b = writer.Constant<int32_t>({"b", {channels}, tfl::ElementType::INT32}, bias);
+  const int conv = writer.Value(Int8("conv", {1, 1, pixels, channels}, {0.5f}, {-128}));
+  const int shape = writer.Value({"shape", {4}, tfl::ElementType::INT32});
+  const int out = writer.Value(Int8("y", {1, 1, pixels, channels}, {0.5f}, {-128}));
+  writer.Op(Op::DEPTHWISE_CONV_2D, {in, weights, b}, {conv},
+            tfl::CreateDepthwiseConv2DOptions(writer.fbb(), tfl::Padding::SAME, 1, 1, 1,
+                                              tfl::Activation::RELU));
+  writer.Op(Op::SHAPE, {conv}, {shape},
+            tfl::CreateShapeOptions(writer.fbb(), tfl::ElementType::INT32));
+  writer.Op(Op::RESHAPE, {conv, shape}, {out});
+  const auto y = RunBytes(writer.Finish({in}, {out}),
+                          {Tensor::FromValues<int8_t>(DType::kInt8, {1, 1, pixels, channels}, x)});
+  ASSERT_EQ(y.size(), 1u);
+  for (size_t i = 0; i < x.size(); ++i) {
+    const size_t c = i % channels;
+    const int sum = bias[c] + (x[i] - 3) * w[c];
+    const int expected = std::clamp(FixedPoint(sum, double{scales[c]}) - 128, -128, 127);
+    ASSERT_EQ(y[0].Values<int8_t>()[i], expected) << sum << " * " << scales[c];
+  }
+}
+
 }  // namespace
 }  // namespace berth
