@@ -7,11 +7,11 @@
 #include "kernels/reference/reference.h"
 #include "planner/import_model.h"
 #include "planner/passes/fold_constants.h"
+#include "tools/cases.h"
 #include "tools/compile_flags.h"
 #include "tools/first_difference.h"
 #include "tools/json_output.h"
 #include "tools/model_io.h"
-#include "tools/npy.h"
 #include "tools/progress.h"
 #include "tools/quantization_steps.h"
 #include "tools/report_text.h"
@@ -51,16 +51,6 @@ struct Case {
   std::vector<Tensor> inputs, expected;  // in the model's order
 };
 
-absl::StatusOr<std::vector<Tensor>> ReadSeries(const fs::path& folder, std::string_view stem) {
-  std::vector<Tensor> tensors;
-  for (size_t i = 0;; ++i) {
-    const fs::path file = folder / fmt::format("{}_{}.npy", stem, i);
-    if (!fs::exists(file)) return tensors;
-    BERTH_ASSIGN_OR_RETURN(Tensor tensor, ReadNpy(file.string()));
-    tensors.push_back(std::move(tensor));
-  }
-}
-
 absl::Status NoCases(const std::string& refs) {
   int with_inputs = fs::exists(fs::path(refs) / "input_0.npy") ? 1 : 0;
   for (const fs::directory_entry& entry : fs::directory_iterator(refs)) {
@@ -74,17 +64,8 @@ absl::Status NoCases(const std::string& refs) {
 
 // `refs` is one case (it holds output_0.npy) or a folder of such folders.
 absl::StatusOr<std::vector<Case>> ReadCases(const std::string& refs) {
-  std::error_code error;
-  if (!fs::is_directory(refs, error)) return NotFound("--refs '{}' is not a directory", refs);
-  std::vector<fs::path> folders;
-  if (fs::exists(fs::path(refs) / "output_0.npy")) {
-    folders.push_back(refs);
-  } else {
-    for (const fs::directory_entry& entry : fs::directory_iterator(refs)) {
-      if (fs::exists(entry.path() / "output_0.npy")) folders.push_back(entry.path());
-    }
-    std::sort(folders.begin(), folders.end());
-  }
+  BERTH_ASSIGN_OR_RETURN(const std::vector<fs::path> folders,
+                         CaseFolders(refs, "output_0.npy", "--refs"));
   if (folders.empty()) return NoCases(refs);
   std::vector<Case> cases;
   for (const fs::path& folder : folders) {

@@ -14,6 +14,7 @@ using CommandAction = std::function<absl::Status()>;
 void AddCompileCommand(CLI::App& app, CommandAction& action);
 void AddRunCommand(CLI::App& app, CommandAction& action);
 void AddCheckCommand(CLI::App& app, CommandAction& action);
+void AddQuantizeCommand(CLI::App& app, CommandAction& action);
 void AddInspectCommand(CLI::App& app, CommandAction& action);
 void AddVerifyCommand(CLI::App& app, CommandAction& action);
 void AddPlaceCommand(CLI::App& app, CommandAction& action);

@@ -41,6 +41,7 @@ int RunCommandLine(int argc, char** argv) {
   berth::AddCompileCommand(app, action);
   berth::AddRunCommand(app, action);
   berth::AddCheckCommand(app, action);
+  berth::AddQuantizeCommand(app, action);
   berth::AddInspectCommand(app, action);
   berth::AddVerifyCommand(app, action);
   berth::AddPlaceCommand(app, action);

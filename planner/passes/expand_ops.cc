@@ -14,10 +14,37 @@ constexpr int kMaxRounds = 8;
 // The window of LRN moves over channels: with them last it needs no transpose.
 bool WaitsForLayout(OpKind kind) { return kind == OpKind::kLRN; }
 
+// BatchNormalization and Gemm become affine ops that fold; the others are written differently by
+// different versions, and one of the ops that they become is the same in all.
+bool IsLessPortable(OpKind kind) {
+  switch (kind) {
+    case OpKind::kBatchNormalization:
+    case OpKind::kGemm:
+    case OpKind::kDropout:
+    case OpKind::kSoftmax:
+    case OpKind::kLogSoftmax:
+    case OpKind::kSqueeze:
+    case OpKind::kUnsqueeze:
+    case OpKind::kFlatten:
+    case OpKind::kSplit:
+    case OpKind::kAdd:  // broadcasting before opset 7
+    case OpKind::kSub:
+    case OpKind::kMul:
+    case OpKind::kDiv:
+    case OpKind::kPRelu:
+    case OpKind::kEqual:
+      return true;
+    default:
+      return false;
+  }
+}
+
 bool Waits(OpKind kind, ExpandScope scope) {
   switch (scope) {
     case ExpandScope::kQuantized:
       return !IsContribOp(kind);
+    case ExpandScope::kPortable:
+      return !IsLessPortable(kind);
     case ExpandScope::kBeforeLayout:
       return WaitsForLayout(kind);
     case ExpandScope::kAll:

@@ -8,6 +8,7 @@ namespace berth {
 
 enum class ExpandScope : uint8_t {
   kQuantized,     // quantized operators that are float ops between DequantizeLinear, QuantizeLinear
+  kPortable,      // what folds into weights, and forms that only old versions of an op have
   kBeforeLayout,  // leaves ops that expand better once their channels stand last
   kAll,
 };

@@ -10,39 +10,6 @@
 namespace berth {
 namespace {
 
-// How many leading inputs are data; 0: the op does not commute with a rising map of its values.
-size_t DataInputs(const Node& node) {
-  switch (node.kind) {
-    case OpKind::kConcat:
-      return node.inputs.size();
-    case OpKind::kReshape:
-    case OpKind::kFlatten:
-    case OpKind::kSqueeze:
-    case OpKind::kUnsqueeze:
-    case OpKind::kTranspose:
-    case OpKind::kSlice:
-    case OpKind::kSplit:
-    case OpKind::kPad:
-    case OpKind::kExpand:
-    case OpKind::kTile:
-    case OpKind::kGather:
-    case OpKind::kDepthToSpace:
-    case OpKind::kSpaceToDepth:
-    case OpKind::kMaxPool:
-    case OpKind::kGlobalMaxPool:
-    case OpKind::kReduceMax:
-    case OpKind::kReduceMin:
-    case OpKind::kArgMax:
-    case OpKind::kArgMin:
-      return 1;
-    case OpKind::kResize:
-    case OpKind::kUpsample:
-      return node.attributes.String("mode", "nearest") == "nearest" ? 1 : 0;
-    default:
-      return 0;
-  }
-}
-
 bool GivesPositions(const Node& node) {
   return node.kind == OpKind::kArgMax || node.kind == OpKind::kArgMin;
 }
@@ -151,7 +118,7 @@ class Mover {
   }
 
   bool SinkBelow(const Node& node) {
-    const size_t count = DataInputs(node);
+    const size_t count = MovedInputCount(node);
     if (count == 0 || !node.tail.empty() || node.inputs.size() < count) return false;
     if (node.kind != OpKind::kSplit && node.outputs.size() != 1) return false;
     const auto source = CommonSource(node, count);
@@ -203,7 +170,7 @@ class Mover {
     const int at = quantized.MakerPosition(value);
     if (at < 0 || quantized.OnlyReader(value) != static_cast<int>(position)) return -1;
     const Node& movement = graph_.nodes[static_cast<size_t>(at)];
-    const size_t count = DataInputs(movement);
+    const size_t count = MovedInputCount(movement);
     if (count == 0 || movement.kind == OpKind::kPad || GivesPositions(movement)) return -1;
     if (movement.outputs.size() != 1 || !movement.tail.empty()) return -1;
     int64_t elements = 0;
@@ -224,7 +191,7 @@ class Mover {
     Node moved = graph_.nodes[static_cast<size_t>(at)];
     const TensorType result = graph_.at(quantize.outputs[0]).type;
     std::vector<Node> before;
-    for (size_t i = 0; i < DataInputs(graph_.nodes[static_cast<size_t>(at)]); ++i) {
+    for (size_t i = 0; i < MovedInputCount(graph_.nodes[static_cast<size_t>(at)]); ++i) {
       const TensorType type{result.dtype, graph_.at(moved.inputs[i]).type.shape};
       Node part = quantize;
       if (i > 0) part.name = names_.Fresh(quantize.name + "/part");
@@ -249,6 +216,38 @@ class Mover {
 };
 
 }  // namespace
+
+size_t MovedInputCount(const Node& node) {
+  switch (node.kind) {
+    case OpKind::kConcat:
+      return node.inputs.size();
+    case OpKind::kReshape:
+    case OpKind::kFlatten:
+    case OpKind::kSqueeze:
+    case OpKind::kUnsqueeze:
+    case OpKind::kTranspose:
+    case OpKind::kSlice:
+    case OpKind::kSplit:
+    case OpKind::kPad:
+    case OpKind::kExpand:
+    case OpKind::kTile:
+    case OpKind::kGather:
+    case OpKind::kDepthToSpace:
+    case OpKind::kSpaceToDepth:
+    case OpKind::kMaxPool:
+    case OpKind::kGlobalMaxPool:
+    case OpKind::kReduceMax:
+    case OpKind::kReduceMin:
+    case OpKind::kArgMax:
+    case OpKind::kArgMin:
+      return 1;
+    case OpKind::kResize:
+    case OpKind::kUpsample:
+      return node.attributes.String("mode", "nearest") == "nearest" ? 1 : 0;
+    default:
+      return 0;
+  }
+}
 
 absl::Status MoveQuantization(Graph& graph) {
   Mover mover(graph);

@@ -9,4 +9,8 @@ namespace berth {
 
 absl::Status MoveQuantization(Graph& graph);
 
+// How many leading inputs of the node are data that it only moves, picks or compares; 0: the op
+// does not commute with a rising map of its values.
+size_t MovedInputCount(const Node& node);
+
 }  // namespace berth
