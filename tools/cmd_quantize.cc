@@ -34,24 +34,33 @@ struct Flags {
 
 struct Samples {
   std::vector<Sample> calibration, evaluation;
+  size_t skipped = 0;  // files of other shapes than the first
+};
+
+struct Imported {
+  Graph graph;
+  bool takes_shapes_of_sample = false;
 };
 
 // Dimensions that the model leaves open and no flag pins are those of the first sample.
-absl::StatusOr<Graph> Import(const Flags& flags, const CompileOptions& compile,
-                             const std::vector<Sample>& samples) {
+absl::StatusOr<Imported> Import(const Flags& flags, const CompileOptions& compile,
+                                const std::vector<Sample>& samples) {
   ImportOptions options;
   options.input_shapes = compile.input_shapes;
   absl::StatusOr<Graph> graph = ImportModelFile(flags.model, options);
-  if (graph.ok() || samples.empty()) return graph;
+  if (graph.ok()) return Imported{*std::move(graph), false};
+  if (samples.empty()) return graph.status();
   for (const Tensor& input : samples[0].inputs) {
     options.shapes_by_position.push_back(input.shape());
   }
-  return ImportModelFile(flags.model, options);
+  BERTH_ASSIGN_OR_RETURN(Graph shaped, ImportModelFile(flags.model, options));
+  return Imported{std::move(shaped), true};
 }
 
 // Files measure the accuracy themselves; drawn samples are drawn anew for it.
-absl::StatusOr<Samples> MakeSamples(const Flags& flags, const Graph& graph,
-                                    std::vector<Sample> read) {
+absl::StatusOr<Samples> MakeSamples(const Flags& flags, const Imported& imported,
+                                    const std::vector<Sample>& read) {
+  const Graph& graph = imported.graph;
   Samples samples;
   if (flags.random) {
     const int count = flags.samples > 0 ? flags.samples : kRandomSamples;
@@ -62,7 +71,9 @@ absl::StatusOr<Samples> MakeSamples(const Flags& flags, const Graph& graph,
     samples.calibration = std::move(drawn);
     return samples;
   }
-  BERTH_ASSIGN_OR_RETURN(samples.calibration, FitSamples(graph, std::move(read), flags.samples));
+  const bool skips = imported.takes_shapes_of_sample;
+  BERTH_ASSIGN_OR_RETURN(samples.calibration, FitSamples(graph, read, flags.samples, skips));
+  if (skips) samples.skipped = read.size() - samples.calibration.size();
   samples.evaluation = samples.calibration;
   return samples;
 }
@@ -80,18 +91,10 @@ QuantizeOptions MakeOptions(const Flags& flags, CompileOptions compile, Progress
   return options;
 }
 
-absl::Status CheckFlags(const Flags& flags) {
-  if (flags.random == !flags.calibrate.empty()) {
-    return InvalidArgument("quantize: exactly one of --calibrate DIR and --random is needed");
-  }
+absl::Status Run(const Flags& flags) {
   if (!(flags.range[0] < flags.range[1])) {
     return InvalidArgument("--range {} {}: the first must be less", flags.range[0], flags.range[1]);
   }
-  return absl::OkStatus();
-}
-
-absl::Status Run(const Flags& flags) {
-  BERTH_RETURN_IF_ERROR(CheckFlags(flags));
   Progress progress(fmt::format("reading '{}'", flags.model));
   const Stopwatch watch;
   CompileFlags compile_flags;
@@ -102,24 +105,28 @@ absl::Status Run(const Flags& flags) {
   if (!flags.random) {
     BERTH_ASSIGN_OR_RETURN(read, ReadSamples(flags.calibrate, flags.samples));
   }
-  BERTH_ASSIGN_OR_RETURN(Graph graph, Import(flags, compile, read));
-  BERTH_ASSIGN_OR_RETURN(const Samples samples, MakeSamples(flags, graph, std::move(read)));
+  BERTH_ASSIGN_OR_RETURN(Imported imported, Import(flags, compile, read));
+  BERTH_ASSIGN_OR_RETURN(const Samples samples, MakeSamples(flags, imported, read));
   const QuantizeOptions options = MakeOptions(flags, std::move(compile), progress);
   absl::StatusOr<QuantizedModel> model =
-      QuantizeModel(std::move(graph), samples.calibration, samples.evaluation, options);
+      QuantizeModel(std::move(imported.graph), samples.calibration, samples.evaluation, options);
   if (!model.ok()) return Annotate(model.status(), fmt::format("model '{}'", flags.model));
   BERTH_ASSIGN_OR_RETURN(const onnx::ModelProto proto, ExportOnnx(model->quantized.graph));
   BERTH_ASSIGN_OR_RETURN(const std::string bytes, SerializeModel(proto));
   BERTH_RETURN_IF_ERROR(WriteFile(flags.output, bytes));
   progress.Stop();
   if (!flags.json) {
+    if (samples.skipped > 0) {
+      fmt::print("{} samples of other shapes than the first are left out\n", samples.skipped);
+    }
     fmt::print("{}Wrote '{}', {} bytes, in {:.1f} s\n", QuantizeText(*model), flags.output,
                bytes.size(), watch.Milliseconds() / 1000);
     return absl::OkStatus();
   }
   nlohmann::ordered_json json{{"method", flags.method},
                               {"activations", flags.activations},
-                              {"calibration_samples", samples.calibration.size()}};
+                              {"calibration_samples", samples.calibration.size()},
+                              {"skipped_samples", samples.skipped}};
   AddQuantizeJson(*model, json);
   json["output_bytes"] = bytes.size();
   json["quantize_ms"] = watch.Milliseconds();
@@ -128,9 +135,11 @@ absl::Status Run(const Flags& flags) {
 }
 
 void AddSampleFlags(CLI::App& command, Flags& flags) {
-  command.add_option("--calibrate", flags.calibrate,
+  CLI::Option_group* source = command.add_option_group("Samples", "What to calibrate with");
+  source->add_option("--calibrate", flags.calibrate,
                      "Folder of inputs: cases (input_0.npy, ...), folders of cases, or .npy files");
-  command.add_flag("--random", flags.random, "Calibrate with random inputs instead");
+  source->add_flag("--random", flags.random, "Random inputs");
+  source->require_option(1);
   command
       .add_option("--samples", flags.samples,
                   "How many: of files at most (default all), of random inputs (default 8)")

@@ -92,14 +92,17 @@ absl::StatusOr<std::vector<Sample>> ReadSamples(const std::string& directory, in
   return samples;
 }
 
-absl::StatusOr<std::vector<Sample>> FitSamples(const Graph& graph, std::vector<Sample> samples,
-                                               int limit) {
+absl::StatusOr<std::vector<Sample>> FitSamples(const Graph& graph,
+                                               const std::vector<Sample>& samples, int limit,
+                                               bool skip_others) {
   std::vector<Sample> fitted;
   for (const Sample& sample : samples) {
-    BERTH_ASSIGN_OR_RETURN(const int64_t count, CountOf(graph, sample));
-    for (int64_t n = 0; n < count && !AtLimit(fitted, limit); ++n) {
+    const absl::StatusOr<int64_t> count = CountOf(graph, sample);
+    if (!count.ok() && skip_others) continue;
+    if (!count.ok()) return count.status();
+    for (int64_t n = 0; n < *count && !AtLimit(fitted, limit); ++n) {
       Sample one;
-      one.name = count == 1 ? sample.name : fmt::format("{} [{}]", sample.name, n);
+      one.name = *count == 1 ? sample.name : fmt::format("{} [{}]", sample.name, n);
       for (size_t i = 0; i < graph.inputs.size(); ++i) {
         one.inputs.push_back(Part(sample.inputs[i], graph.at(graph.inputs[i]).type, n));
       }

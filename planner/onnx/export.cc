@@ -140,7 +140,7 @@ class Exporter {
     while (!inputs.empty() && inputs.back().empty()) inputs.pop_back();
     for (const ValueId id : node.outputs) outputs.push_back(NameOf(id));
     const std::string op(OpName(node.kind));
-    onnx::NodeProto& proto = builder_.Node(op, inputs, outputs, node.name);
+    onnx::NodeProto& proto = builder_.Node(op, inputs, outputs, node_names_.Fresh(node.name));
     const onnx::OpSchema* schema = onnx::OpSchemaRegistry::Schema(op, opset_, "");
     for (const auto& [name, value] : node.attributes.values()) {
       if (!IsKnownAttribute(schema, name)) {
@@ -158,6 +158,7 @@ class Exporter {
   const int opset_;
   ModelBuilder builder_;
   std::vector<std::string> names_;  // by value, unique
+  NameSource node_names_{Graph{}};  // unique as well: not all runtimes take them otherwise
   const std::string absent_;
 };
 

@@ -1,5 +1,6 @@
 #include "planner/passes/quantized_reads.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "kernels/op_def.h"
@@ -24,13 +25,6 @@ bool ReadsTiles(const Node& node) {
     default:
       return false;
   }
-}
-
-bool ReadsElsewhere(const Node& node, ValueId id, size_t position) {
-  for (size_t i = 0; i < node.inputs.size(); ++i) {
-    if (i != position && node.inputs[i] == id) return true;
-  }
-  return false;
 }
 
 // f(s x) = s f(x).
@@ -60,13 +54,16 @@ void ScaleBehind(const QuantizedGraph& quantized, Graph& graph, Node& node) {
 void ReadStored(const QuantizedGraph& quantized, Node& node) {
   if (!ReadsTiles(node) || !node.tail.empty()) return;
   for (size_t i = 0; i < node.inputs.size(); ++i) {
-    if (node.inputs[i] == ValueId::kNone) continue;
-    const auto source = quantized.Dequantized(node.inputs[i]);
+    const ValueId value = node.inputs[i];
+    if (value == ValueId::kNone) continue;
+    const auto source = quantized.Dequantized(value);
     // The tile builder knows one form of each value that a node reads.
-    if (!source || ReadsElsewhere(node, source->stored, i)) continue;
-    if (ReadsElsewhere(node, node.inputs[i], i)) continue;
-    SetReadScale(node.attributes, i, {source->by.scale, source->by.zero_point});
-    node.inputs[i] = source->stored;
+    if (!source || std::count(node.inputs.begin(), node.inputs.end(), source->stored) > 0) continue;
+    for (size_t j = i; j < node.inputs.size(); ++j) {
+      if (node.inputs[j] != value) continue;
+      SetReadScale(node.attributes, j, {source->by.scale, source->by.zero_point});
+      node.inputs[j] = source->stored;
+    }
   }
 }
 

@@ -28,12 +28,20 @@ size_t TopOf(absl::Span<const float> row) {
   return static_cast<size_t>(std::max_element(row.begin(), row.end()) - row.begin());
 }
 
+// The extent of the last axis that is longer than one, of outputs that are no images.
+size_t ClassCount(const Shape& shape) {
+  std::vector<int64_t> extents = shape.extents();
+  while (!extents.empty() && extents.back() == 1) extents.pop_back();
+  constexpr size_t kMostAxes = 3;
+  if (extents.empty() || extents.size() > kMostAxes) return 1;
+  return static_cast<size_t>(extents.back());
+}
+
 absl::Status CompareOutput(const Tensor& expected, const Tensor& actual, OutputAccuracy& output) {
   BERTH_ASSIGN_OR_RETURN(const std::vector<float> e, ToFloatValues(expected.view()));
   BERTH_ASSIGN_OR_RETURN(const std::vector<float> a, ToFloatValues(actual.view()));
   for (size_t i = 0; i < e.size(); ++i) output.errors.Add(e[i], a[i]);
-  const Shape& shape = expected.shape();
-  const auto length = static_cast<size_t>(shape.rank() == 0 ? 1 : shape.back());
+  const size_t length = ClassCount(expected.shape());
   if (length < 2) return absl::OkStatus();
   for (size_t begin = 0; begin + length <= e.size(); begin += length) {
     ++output.rows;

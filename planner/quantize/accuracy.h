@@ -34,7 +34,7 @@ struct LayerAccuracy {
 struct OutputAccuracy {
   std::string name;
   ErrorSums errors;
-  int64_t rows = 0, same_top = 0;  // along the last axis, where it is longer than one
+  int64_t rows = 0, same_top = 0;  // along the last axis longer than one, where there are classes
 };
 
 struct AccuracyReport {

@@ -26,7 +26,7 @@ int64_t ConstantBytes(const Graph& graph) {
 class RangeFinder {
  public:
   RangeFinder(const Graph& graph, const Selection& selection)
-      : graph_(graph), selection_(selection), uses_(ComputeUses(graph)) {}
+      : graph_(graph), selection_(selection) {}
 
   absl::StatusOr<std::vector<TensorQuantization>> Scales(const std::vector<Sample>& samples,
                                                          const QuantizeOptions& options) const {
@@ -35,8 +35,8 @@ class RangeFinder {
     for (size_t v = 0; v < graph_.values.size(); ++v) {
       const auto id = static_cast<ValueId>(v);
       if (!selection_.IsStored(id)) continue;
-      if (const auto known = KnownBounds(id)) {
-        GroupOf(groups, id).Widen(*known);
+      if (const Tensor* constant = graph_.at(id).constant.get()) {
+        GroupOf(groups, id).Add(constant->Values<float>());
       } else {
         observed.push_back(id);
       }
@@ -55,23 +55,8 @@ class RangeFinder {
     return groups[static_cast<size_t>(selection_.group[Index(id)])];
   }
 
-  // Of constants and of results that have bounds by their formula.
-  std::optional<ValueBounds> KnownBounds(ValueId id) const {
-    if (const Tensor* constant = graph_.at(id).constant.get()) {
-      ValueBounds bounds;
-      bounds.Add(constant->Values<float>());
-      return bounds;
-    }
-    const int maker = uses_.producer[Index(id)];
-    if (maker < 0) return std::nullopt;
-    const auto bounds = BoundsByFormula(graph_.nodes[static_cast<size_t>(maker)].kind);
-    if (!bounds) return std::nullopt;
-    return ValueBounds{bounds->least, bounds->most};
-  }
-
   const Graph& graph_;
   const Selection& selection_;
-  const GraphUses uses_;
 };
 
 void CountOps(const Graph& graph, const Selection& selection, QuantizedModel& model) {

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 
+#include "kernels/op_def.h"
 #include "kernels/ops/quantization.h"
+#include "kernels/ops/reduce_axes.h"
 #include "planner/passes/quantized_movement.h"
 
 namespace berth {
@@ -68,8 +70,6 @@ bool IsComputing(OpKind kind) {
     case OpKind::kSoftmax:
     case OpKind::kAveragePool:
     case OpKind::kGlobalAveragePool:
-    case OpKind::kReduceMean:
-    case OpKind::kReduceSum:
     case OpKind::kLRN:
     case OpKind::kResize:
     case OpKind::kUpsample:
@@ -77,6 +77,21 @@ bool IsComputing(OpKind kind) {
     default:
       return false;
   }
+}
+
+// A mean over both axes of an image is a pool. Other means and sums, and squares, are steps of
+// normalizations, whose quotients do not bear rounding.
+bool IsImageMean(const Graph& graph, const Node& node) {
+  const Shape& from = graph.at(node.inputs[0]).type.shape;
+  const NodeCall call(graph, node);
+  const auto axes = ResolveReducedAxes(call.call());
+  if (from.rank() != 4 || !axes.ok()) return false;
+  const std::vector<bool> nchw = {false, false, true, true}, nhwc = {false, true, true, false};
+  return axes->reduced == nchw || axes->reduced == nhwc;
+}
+
+bool IsSquare(const Node& node) {
+  return node.kind == OpKind::kMul && node.inputs[0] == node.inputs[1];
 }
 
 }  // namespace
@@ -100,7 +115,10 @@ QuantizeRole RoleOf(const Graph& graph, const Node& node) {
   if (node.kind == OpKind::kDiv) {
     return IsConstant(graph, node, 1) ? QuantizeRole::kCompute : QuantizeRole::kFloat;
   }
-  return IsComputing(node.kind) ? QuantizeRole::kCompute : QuantizeRole::kFloat;
+  const bool computes = node.kind == OpKind::kReduceMean
+                            ? IsImageMean(graph, node)
+                            : IsComputing(node.kind) && !IsSquare(node);
+  return computes ? QuantizeRole::kCompute : QuantizeRole::kFloat;
 }
 
 size_t DataInputCount(const Graph& graph, const Node& node) {
@@ -114,7 +132,6 @@ size_t DataInputCount(const Graph& graph, const Node& node) {
     case OpKind::kResize:
     case OpKind::kUpsample:
     case OpKind::kReduceMean:
-    case OpKind::kReduceSum:
       return 1;
     default:
       break;
@@ -122,20 +139,6 @@ size_t DataInputCount(const Graph& graph, const Node& node) {
   size_t count = 0;
   while (count < node.inputs.size() && IsFloat32(graph, node.inputs[count])) ++count;
   return count;
-}
-
-std::optional<ResultBounds> BoundsByFormula(OpKind kind) {
-  switch (kind) {
-    case OpKind::kSigmoid:
-    case OpKind::kHardSigmoid:
-    case OpKind::kSoftmax:
-      return ResultBounds{0, 1};
-    case OpKind::kTanh:
-    case OpKind::kErf:
-      return ResultBounds{-1, 1};
-    default:
-      return std::nullopt;
-  }
 }
 
 }  // namespace berth

@@ -1,8 +1,6 @@
 // What each op is to the quantizer.
 #pragma once
 
-#include <optional>
-
 #include "kernels/graph.h"
 
 namespace berth {
@@ -23,11 +21,5 @@ QuantizeRole RoleOf(const Graph& graph, const Node& node);
 
 // How many leading inputs of the node are data that its role speaks of.
 size_t DataInputCount(const Graph& graph, const Node& node);
-
-// The bounds that a result of the op has by its formula (Sigmoid: 0 and 1), if it has any.
-struct ResultBounds {
-  float least = 0, most = 0;
-};
-std::optional<ResultBounds> BoundsByFormula(OpKind kind);
 
 }  // namespace berth
