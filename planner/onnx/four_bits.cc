@@ -3,7 +3,8 @@
 #include <set>
 #include <string>
 
-#include "base/shape.h"
+#include "base/tensor.h"
+#include "planner/onnx/external_data.h"
 #include "planner/onnx/text.h"
 
 namespace berth {
@@ -18,9 +19,14 @@ int Widened(int data_type) {
 }
 
 // The packed bytes, wherever the tensor keeps them.
-absl::StatusOr<std::string> PackedBytes(const onnx::TensorProto& tensor) {
+absl::StatusOr<std::string> PackedBytes(const onnx::TensorProto& tensor,
+                                        const std::filesystem::path& folder, int64_t size_bytes) {
   if (tensor.data_location() == onnx::TensorProto::EXTERNAL) {
-    return Unimplemented("4-bit integers in a file beside the model");
+    BERTH_RETURN_IF_ERROR(LocateExternalData(tensor, folder, size_bytes).status());
+    Tensor packed(TensorType{DType::kUInt8, Shape{size_bytes}});
+    BERTH_RETURN_IF_ERROR(ReadExternalData(tensor, folder, packed));
+    const absl::Span<const uint8_t> bytes = packed.Values<uint8_t>();
+    return std::string(bytes.begin(), bytes.end());
   }
   if (tensor.has_raw_data()) return tensor.raw_data();
   std::string bytes;
@@ -36,20 +42,22 @@ char Half(char pair, bool high, bool is_signed) {
   return static_cast<char>(is_signed && bits > 7 ? bits - 16 : bits);
 }
 
-absl::Status Widen(onnx::TensorProto& tensor) {
+absl::Status Widen(onnx::TensorProto& tensor, const std::filesystem::path& folder) {
   BERTH_ASSIGN_OR_RETURN(const Shape shape,
                          Shape::Create({tensor.dims().begin(), tensor.dims().end()}));
-  BERTH_ASSIGN_OR_RETURN(const std::string packed, PackedBytes(tensor));
-  const int64_t count = shape.ElementCount();
-  if (static_cast<int64_t>(packed.size()) != count / 2 + count % 2) {
+  const int64_t count = shape.ElementCount(), size_bytes = count / 2 + count % 2;
+  BERTH_ASSIGN_OR_RETURN(const std::string packed, PackedBytes(tensor, folder, size_bytes));
+  if (static_cast<int64_t>(packed.size()) != size_bytes) {
     return InvalidArgument("it has {} bytes where {} 4-bit integers take {}", packed.size(), count,
-                           count / 2 + count % 2);
+                           size_bytes);
   }
   const bool is_signed = tensor.data_type() == kInt4;
   std::string wide(static_cast<size_t>(count), '\0');
   for (size_t i = 0; i < wide.size(); ++i) wide[i] = Half(packed[i / 2], i % 2 == 1, is_signed);
   tensor.set_data_type(Widened(tensor.data_type()));
   tensor.clear_int32_data();
+  tensor.clear_external_data();
+  tensor.clear_data_location();
   tensor.set_raw_data(std::move(wide));
   return absl::OkStatus();
 }
@@ -75,11 +83,11 @@ absl::Status CheckReaders(const onnx::GraphProto& graph, const std::set<std::str
 
 }  // namespace
 
-absl::Status WidenFourBits(onnx::GraphProto& graph) {
+absl::Status WidenFourBits(onnx::GraphProto& graph, const std::filesystem::path& model_folder) {
   std::set<std::string> widened;
   for (auto& tensor : *graph.mutable_initializer()) {
     if (!IsFourBits(tensor.data_type())) continue;
-    const absl::Status status = Widen(tensor);
+    const absl::Status status = Widen(tensor, model_folder);
     if (!status.ok()) {
       return Annotate(status, fmt::format("tensor '{}'", OneLine(tensor.name(), 100)));
     }

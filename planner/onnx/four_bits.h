@@ -4,12 +4,14 @@
 // the same values when the model is read. Everything else about them is Unimplemented by name.
 #pragma once
 
+#include <filesystem>
+
 #include "base/status.h"
 #include "planner/onnx/onnx_headers.h"
 
 namespace berth {
 
 // Rewrites initializers of UINT4 and INT4 as UINT8 and INT8. O(bytes of the model).
-absl::Status WidenFourBits(onnx::GraphProto& graph);
+absl::Status WidenFourBits(onnx::GraphProto& graph, const std::filesystem::path& model_folder);
 
 }  // namespace berth

@@ -177,7 +177,7 @@ absl::StatusOr<Graph> ImportModel(onnx::ModelProto model, const std::string& pat
                                   const ImportOptions& options) {
   const std::filesystem::path folder = std::filesystem::path(path).parent_path();
   SortNodes(*model.mutable_graph());
-  BERTH_RETURN_IF_ERROR(WidenFourBits(*model.mutable_graph()));
+  BERTH_RETURN_IF_ERROR(WidenFourBits(*model.mutable_graph(), folder));
   BERTH_RETURN_IF_ERROR(CheckStructure(model.graph()));
   BERTH_RETURN_IF_ERROR(CheckSupported(model));
   BERTH_ASSIGN_OR_RETURN(const OpsetVersions opsets, ReadOpsets(model));

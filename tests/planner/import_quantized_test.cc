@@ -110,7 +110,26 @@ TEST(ImportQuantized, OtherUsesOfFourBitsAreNamed) {
 
   ModelBuilder outside = FourBits(kInt4, true);
   outside.graph().mutable_initializer(0)->set_data_location(Proto::EXTERNAL);
-  ExpectRefused(outside, "4-bit integers in a file beside the model");
+  ExpectRefused(outside, "tensor 'w'");  // it names no file
+}
+
+TEST(ImportQuantized, FourBitsInAFileBesideTheModel) {
+  ModelBuilder builder = FourBits(kInt4, true);
+  Proto& w = *builder.graph().mutable_initializer(0);
+  const ScratchFolder folder;
+  folder.Write("weights.bin", w.raw_data());
+  w.clear_raw_data();
+  w.set_data_location(Proto::EXTERNAL);
+  for (const auto& [key, value] : {std::pair{"location", "weights.bin"}, {"length", "5"}}) {
+    auto& entry = *w.add_external_data();
+    entry.set_key(key);
+    entry.set_value(value);
+  }
+  const auto graph = ImportOnnx(folder.Write("model.onnx", builder.model), {});
+  ASSERT_TRUE(graph.ok()) << graph.status();
+  const auto values = ToInt64Values(graph->at(graph->nodes[0].inputs[0]).constant->view());
+  ASSERT_TRUE(values.ok());
+  EXPECT_EQ(*values, (std::vector<int64_t>{0, 1, 2, 3, 7, -8, -7, -1, -3, -2}));
 }
 
 // Blocks of 3 along an axis of 7: the last is shorter. Constants and values of a run.
