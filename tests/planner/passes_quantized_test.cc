@@ -221,6 +221,17 @@ TEST(ReadQuantized, FloatOpsReadAndWriteBytes) {
   ExpectSameSteps(t.graph, after, 1, 5);
 }
 
+// A value that a node reads twice.
+TEST(ReadQuantized, SquaresReadBytes) {
+  QuantizedTestGraph t(13);
+  const ValueId x = t.Dequantize(t.Input({2, 40}, DType::kInt8), 0.1f, -3);
+  t.Output(t.Quantize(t.Apply(OpKind::kMul, {x, x}), 0.9f, -128, DType::kInt8));
+  const Graph after = Prepared(t.graph);
+  EXPECT_EQ(CountOf(after, OpKind::kDequantizeLinear), 0) << DumpGraph(after);
+  EXPECT_EQ(after.nodes.size(), 1u) << DumpGraph(after);
+  ExpectSameResults(t.graph, after, 1, 0);
+}
+
 // Means of integers fall half between two results as often as not: they round half to even,
 // whatever the scale.
 TEST(ReadQuantized, MeansRoundTiesExactly) {
