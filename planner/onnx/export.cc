@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "kernels/onnx_dtype.h"
+#include "kernels/rewrite.h"
 #include "planner/onnx/checks.h"
 #include "planner/onnx/model_builder.h"
 #include "planner/onnx/modern_ops.h"
@@ -141,7 +142,9 @@ class Exporter {
     for (const ValueId id : node.outputs) outputs.push_back(NameOf(id));
     const std::string op(OpName(node.kind));
     onnx::NodeProto& proto = builder_.Node(op, inputs, outputs, node_names_.Fresh(node.name));
-    const onnx::OpSchema* schema = onnx::OpSchemaRegistry::Schema(op, opset_, "");
+    // The packaged library knows no later operators: their attributes are taken as they came.
+    const onnx::OpSchema* schema =
+        opset_ > kRewriteOpset ? nullptr : onnx::OpSchemaRegistry::Schema(op, opset_, "");
     for (const auto& [name, value] : node.attributes.values()) {
       if (!IsKnownAttribute(schema, name)) {
         if (IsKnownAttribute(onnx::OpSchemaRegistry::Schema(op, 1, ""), name)) continue;

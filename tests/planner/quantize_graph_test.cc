@@ -142,6 +142,38 @@ TEST(QuantizeModel, TheEndStaysInFloat) {
   EXPECT_EQ(CountOf(model.quantized.graph, OpKind::kQuantizeLinear), 1);
 }
 
+// Swish, squeeze and excite, nearest resize, a padded concat and a pixel shuffle.
+TEST(QuantizeModel, GatesAndJoinsComputeOnIntegers) {
+  TestGraph g(9);
+  const ValueId x = g.Input(Shape{1, 3, 8, 8});
+  const ValueId first = g.Apply(OpKind::kConv, {x, g.Weights(Shape{8, 3, 1, 1})});
+  const ValueId swish = g.Apply(OpKind::kMul, {first, g.Apply(OpKind::kSigmoid, {first})});
+  const ValueId squeezed =
+      g.Apply(OpKind::kConv, {g.Apply(OpKind::kGlobalAveragePool, {swish}),
+                              g.Weights(Shape{4, 8, 1, 1}), g.Weights(Shape{4})});
+  const ValueId excited =
+      g.Apply(OpKind::kConv, {g.Apply(OpKind::kRelu, {squeezed}), g.Weights(Shape{8, 4, 1, 1})});
+  const ValueId gated = g.Apply(OpKind::kMul, {swish, g.Apply(OpKind::kHardSigmoid, {excited})});
+  const ValueId scales = g.graph.AddConstant(
+      "scales", Tensor::FromValues<float>(DType::kFloat32, Shape{4}, {1, 1, 2, 2}));
+  const ValueId large = g.Apply(OpKind::kResize, {gated, ValueId::kNone, scales},
+                                {{"coordinate_transformation_mode", std::string("asymmetric")},
+                                 {"nearest_mode", std::string("floor")}});
+  const ValueId joined =
+      g.Apply(OpKind::kConcat, {large, g.Filled(Shape{1, 1, 16, 16}, 0)}, {{"axis", int64_t{1}}});
+  const ValueId mixed =
+      g.Apply(OpKind::kLeakyRelu, {g.Apply(OpKind::kConv, {joined, g.Weights(Shape{8, 9, 1, 1})})});
+  const ValueId shuffled = g.Apply(OpKind::kDepthToSpace, {mixed}, {{"blocksize", int64_t{2}}});
+  const ValueId result = g.Apply(OpKind::kConv, {shuffled, g.Weights(Shape{2, 2, 1, 1})});
+  g.Output(result);
+  const QuantizedModel model = Quantized(g.graph);
+  EXPECT_GT(model.accuracy.outputs[0].errors.SqnrDb(), 25);
+  const Graph prepared = Prepared(model.quantized.graph);
+  const std::vector<std::string> last = {"Conv " + g.graph.at(result).name + "/permuted"};
+  EXPECT_EQ(StoredFloats(prepared), last) << DumpGraph(prepared);
+  EXPECT_EQ(CountOf(prepared, OpKind::kDequantizeLinear), 0) << DumpGraph(prepared);
+}
+
 TEST(QuantizeModel, OutputsWithin) {
   // A value that is an output and is read by a product as well.
   TestGraph g(8);
@@ -193,6 +225,35 @@ TEST(QuantizeModel, NamesTheValueThatOverflows) {
   EXPECT_TRUE(absl::IsInvalidArgument(result.status())) << result.status();
   EXPECT_NE(ToStd(result.status().message()).find(g.graph.at(bigger).name), std::string::npos)
       << result.status();
+}
+
+// Operators of a set that is newer than the packaged onnx library.
+TEST(FloatForm, LaterOperatorsStayAsTheyAre) {
+  ModelBuilder model(20);
+  model.model.set_ir_version(9);
+  model.Input("x", {1, 2, 6, 6}).Output("y", {1, 4});
+  model.Floats("w", {4, 2, 1, 1}, {1, -2, 3, -4, 5, -6, 7, -8});
+  model.Floats("scales", {4}, {1, 1, 2, 2});
+  onnx::TensorProto& axes = model.Initializer("axes", onnx::TensorProto::INT64, {2});
+  axes.add_int64_data(2);
+  axes.add_int64_data(3);
+  model.Node("Conv", {"x", "w"}, {"conv"});
+  model.Node("Gelu", {"conv"}, {"gelu"});
+  SetInt(model.Node("Resize", {"gelu", "", "scales"}, {"large"}), "antialias", 0);
+  SetInt(model.Node("ReduceMean", {"large", "axes"}, {"y"}), "keepdims", 0);
+  const ScratchFolder folder;
+  auto before = ImportOnnx(folder.Write("new.onnx", model.model), {});
+  ASSERT_TRUE(before.ok()) << before.status();
+  ASSERT_TRUE(FoldConstants(*before, EvaluateNode).ok());
+  const auto form = ToFloatForm(*before, EvaluateNode);
+  ASSERT_TRUE(form.ok()) << form.status();
+  const auto proto = ExportOnnx(*form);
+  ASSERT_TRUE(proto.ok()) << proto.status();
+  EXPECT_EQ(proto->opset_import(0).version(), 20);
+  auto after = ImportOnnx(folder.Write("again.onnx", *proto), {});
+  ASSERT_TRUE(after.ok()) << after.status();
+  ASSERT_TRUE(FoldConstants(*after, EvaluateNode).ok());
+  ExpectSameResults(*before, *after, 13);
 }
 
 // A model of opset 9 in the forms of its time, written, read, brought into modern form, written and
