@@ -84,7 +84,8 @@ inline int64_t Stored(const Number& x, int64_t offset, int64_t least, int64_t mo
 inline bool Less(const Number& a, const Number& b) {
   const auto key = [](const Number& x, int e) -> Wide {
     const Wide limit = Wide{1} << 126;
-    if (x.infinite || (x.m != 0 && BitCount(x.m) + x.e - e > 120)) return x.m < 0 ? -limit : limit;
+    if (x.m == 0 && !x.infinite) return 0;
+    if (x.infinite || BitCount(x.m) + x.e - e > 120) return x.m < 0 ? -limit : limit;
     return x.m << std::max(0, x.e - e);
   };
   const int e = std::min(a.e, b.e);
