@@ -84,6 +84,7 @@ absl::Status CheckBankedDram(const NpuConfig& c) {
        {std::pair{"dram.burst_bytes", c.dram.burst_bytes},
         {"dram.page_bytes", c.dram.page_bytes},
         {"dram.timing.channels", t.channels},
+        {"dram.timing.ranks", t.ranks},
         {"dram.timing.bank_groups", t.bank_groups},
         {"dram.timing.banks_per_group", t.banks_per_group},
         {"dram.timing.channel_interleave_bytes", t.channel_interleave_bytes}}) {
@@ -100,7 +101,13 @@ absl::Status CheckBankedDram(const NpuConfig& c) {
       CheckMultiple("dram.page_bytes", c.dram.page_bytes, burst_bytes, "dram.burst_bytes"));
   BERTH_RETURN_IF_ERROR(CheckMultiple("dram.timing.channel_interleave_bytes",
                                       t.channel_interleave_bytes, burst_bytes, "dram.burst_bytes"));
-  BERTH_RETURN_IF_ERROR(CheckAtMost("dram.timing.trfc", t.trfc, t.trefi - 1, "below trefi"));
+  // Between two refreshes there must be time to close every bank, to open a row and to use it.
+  const int64_t refresh_clocks = t.trfc + t.tras + t.trp + t.trcd + t.cl + t.cwl + t.twr +
+                                 t.twtr_l + 2 * t.burst_beats +
+                                 t.bank_groups * t.banks_per_group * (1 + t.tppd);
+  BERTH_RETURN_IF_ERROR(CheckAtMost("dram.timing.trfc", t.trfc,
+                                    t.trefi / t.ranks - (refresh_clocks - t.trfc),
+                                    "leaves each refresh of a rank time for a row"));
   const int64_t derived = TimingPeakMillibytes(c);
   const int64_t slack = derived / 100;
   const int64_t stated = c.dram.peak_millibytes_per_cycle;

@@ -37,7 +37,10 @@ struct MatrixConfig {
   int64_t depthwise_int8_macs_per_cycle = 0;  // when each output channel sees one input channel
   int64_t fp16_rate_divisor = 2;              // fp16 and bf16 take this many times int8's cycles
   int64_t fp32_rate_divisor = 4;
+  bool fold_by_tap = false;    // a fold holds channels of one kernel tap, not a piece of the sum
   int64_t preload_cycles = 0;  // to put a fold's weights into the array
+  // Steps of a fold behind which the next preload hides: those of its last chunk. 0: all.
+  int64_t preload_chunk_steps = 0;
   bool preload_hidden = false;
   int64_t fill_drain_cycles = 0;  // skew: from the last operand in to the last result out
   bool fill_drain_hidden = false;
@@ -94,7 +97,8 @@ struct DramTiming {
   int64_t clock_ps = 0;
   int64_t channels = 0;
   int64_t bus_bits_per_channel = 0;
-  int64_t bank_groups = 0;
+  int64_t ranks = 0;
+  int64_t bank_groups = 0;  // of a rank
   int64_t banks_per_group = 0;
   AddressMap address_map = AddressMap::kRowBankGroupColumn;
   int64_t channel_interleave_bytes = 0;  // consecutive bytes in one channel
@@ -105,6 +109,8 @@ struct DramTiming {
   int64_t cl = 0, cwl = 0, trcd = 0, trp = 0, tras = 0;
   int64_t tccd_s = 0, tccd_l = 0, trrd_s = 0, trrd_l = 0, tfaw = 0;
   int64_t twtr_s = 0, twtr_l = 0, twr = 0, trtp = 0;
+  int64_t trtrs = 0;  // gap on the data bus when another rank, or the other side, drives it
+  int64_t tppd = 0;   // from precharge to precharge, where the part asks for it
   int64_t trfc = 0, trefi = 0;
 };
 
@@ -136,6 +142,19 @@ struct EnergyConfig {
   double host_picojoules_per_byte = 0;
 };
 
+// How single layers (`berth layer`) are ordered on this machine. Whole models are always planned.
+enum class LayerOrder {
+  kPlanned,        // by our planner
+  kKernelGroups,   // fixed-function core: input whole, then kernels group by group
+  kOperandBlocks,  // square tiles of square blocks, sums innermost
+};
+
+// Read only for orders other than kPlanned.
+struct NativeLayerConfig {
+  int64_t stripe_steps = 0;            // outputs that the array finishes before it hands them on
+  int64_t weight_alignment_bytes = 0;  // of all weights of a layer
+};
+
 struct NpuConfig {
   std::string name;
   std::string description;
@@ -149,6 +168,8 @@ struct NpuConfig {
   DramConfig dram;
   HostConfig host;
   EnergyConfig energy;
+  LayerOrder layer_order = LayerOrder::kPlanned;
+  NativeLayerConfig native_layer;  // only where layer_order is not "planned"
 };
 
 struct PresetInfo {

@@ -25,6 +25,9 @@ inline constexpr std::array<std::string_view, 2> EnumNames(Dataflow) {
   return {"weight_stationary", "output_stationary"};
 }
 inline constexpr std::array<std::string_view, 2> EnumNames(DramModel) { return {"flat", "banked"}; }
+inline constexpr std::array<std::string_view, 3> EnumNames(LayerOrder) {
+  return {"planned", "kernel_groups", "operand_blocks"};
+}
 inline constexpr std::array<std::string_view, 2> EnumNames(AddressMap) {
   return {"row_bank_group_column", "row_column_bank_group"};
 }
@@ -46,8 +49,10 @@ void VisitEngines(Config& c, Visitor&& visit) {
         4096 * 4096);
   visit("matrix.fp16_rate_divisor", c.matrix.fp16_rate_divisor, 1, 64);
   visit("matrix.fp32_rate_divisor", c.matrix.fp32_rate_divisor, 1, 64);
+  visit("matrix.fold_by_tap", c.matrix.fold_by_tap);
   visit("matrix.preload_cycles", c.matrix.preload_cycles, 0, kMaxCycles);
   visit("matrix.preload_hidden", c.matrix.preload_hidden);
+  visit("matrix.preload_chunk_steps", c.matrix.preload_chunk_steps, 0, kMaxCycles);
   visit("matrix.fill_drain_cycles", c.matrix.fill_drain_cycles, 0, kMaxCycles);
   visit("matrix.fill_drain_hidden", c.matrix.fill_drain_hidden);
   visit("matrix.count_offset_cycles", c.matrix.count_offset_cycles, -1, 1);
@@ -78,6 +83,7 @@ void VisitDramTiming(Config& t, Visitor&& visit) {
   visit("dram.timing.clock_ps", t.clock_ps, 1, 1'000'000);
   visit("dram.timing.channels", t.channels, 1, 64);
   visit("dram.timing.bus_bits_per_channel", t.bus_bits_per_channel, 8, 4096);
+  visit("dram.timing.ranks", t.ranks, 1, 16);
   visit("dram.timing.bank_groups", t.bank_groups, 1, 64);
   visit("dram.timing.banks_per_group", t.banks_per_group, 1, 64);
   visit("dram.timing.address_map", t.address_map);
@@ -100,6 +106,8 @@ void VisitDramTiming(Config& t, Visitor&& visit) {
   visit("dram.timing.twtr_l", t.twtr_l, 1, 1000);
   visit("dram.timing.twr", t.twr, 1, 1000);
   visit("dram.timing.trtp", t.trtp, 1, 1000);
+  visit("dram.timing.trtrs", t.trtrs, 0, 1000);
+  visit("dram.timing.tppd", t.tppd, 0, 1000);
   visit("dram.timing.trfc", t.trfc, 1, 100'000);
   visit("dram.timing.trefi", t.trefi, 1, 1'000'000);
 }
@@ -138,6 +146,14 @@ void VisitEnergy(Config& c, Visitor&& visit) {
   visit("energy.host_picojoules_per_byte", e.host_picojoules_per_byte, 0, kMaxPicojoules);
 }
 
+template <typename Config, typename Visitor>
+void VisitLayerOrder(Config& c, Visitor&& visit) {
+  visit("layer_order", c.layer_order);
+  if (c.layer_order == LayerOrder::kPlanned) return;
+  visit("native_layer.stripe_steps", c.native_layer.stripe_steps, 1, kMaxCycles);
+  visit("native_layer.weight_alignment_bytes", c.native_layer.weight_alignment_bytes, 1, 65536);
+}
+
 // Everything that decides how the machine behaves.
 template <typename Config, typename Visitor>
 void VisitMachine(Config& c, Visitor&& visit) {
@@ -146,6 +162,7 @@ void VisitMachine(Config& c, Visitor&& visit) {
   VisitOnChipMemory(c, visit);
   VisitDram(c, visit);
   VisitEnergy(c, visit);
+  VisitLayerOrder(c, visit);
 }
 
 template <typename Config, typename Visitor>

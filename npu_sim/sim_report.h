@@ -20,8 +20,9 @@ enum class StallCause : uint8_t {
   kBankConflict = 5,  // operands of one command in one bank
   kBandwidth = 6,     // DRAM busy with other channels
   kLatency = 7,       // DRAM latency not hidden
+  kQueueEmpty = 8,    // all its commands were done, others' were not
 };
-inline constexpr int kStallCauseCount = 8;
+inline constexpr int kStallCauseCount = 9;
 std::string_view StallCauseName(StallCause cause);  // "dependency_dma", ...
 
 struct CommandTiming {
@@ -30,12 +31,14 @@ struct CommandTiming {
   int64_t finish_cycle = 0;                    // the semaphore is signalled
   StallCause stall_cause = StallCause::kNone;  // why the engine stood still before it
   int64_t stall_cycles = 0;
+  // DMA: from when to when its bytes take the DRAM bus; equal if they never do.
+  int64_t bus_begin_cycle = 0, bus_end_cycle = 0;
 };
 
 struct EngineReport {
   EngineId engine;
   int64_t busy_cycles = 0;
-  int64_t idle_cycles = 0;  // after its last command, or without commands
+  int64_t idle_cycles = 0;  // all of them, of an engine without commands
   std::array<int64_t, kStallCauseCount> stall_cycles{};  // by cause; [kNone] stays 0
   int64_t command_count = 0;
 };

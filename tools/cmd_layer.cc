@@ -6,6 +6,7 @@
 #include "tools/compile_flags.h"
 #include "tools/json_output.h"
 #include "tools/layer_program.h"
+#include "tools/native_layer.h"
 #include "tools/progress.h"
 #include "tools/report_text.h"
 
@@ -102,7 +103,11 @@ absl::StatusOr<Costs> Measure(const Layer& layer, const NpuConfig& config, bool 
   costs.array_cycles = ComputeCycles(command, config);
   costs.macs = CommandMacs(command);
   if (array_only) return costs;
-  BERTH_ASSIGN_OR_RETURN(costs.plan, CompileLayer(layer, config));
+  if (HasNativeOrder(layer, config)) {
+    BERTH_ASSIGN_OR_RETURN(costs.plan, NativeLayer(layer, config));
+  } else {
+    BERTH_ASSIGN_OR_RETURN(costs.plan, CompileLayer(layer, config));
+  }
   BERTH_ASSIGN_OR_RETURN(costs.report, SimulateTiming(costs.plan.program.view(), config));
   return costs;
 }

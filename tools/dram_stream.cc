@@ -6,6 +6,8 @@
 #include "base/checked_math.h"
 #include "npu_sim/timing.h"
 #include "npu_sim/timing/cost.h"
+#include "npu_sim/timing/dram_controller.h"
+#include "tools/dram_bursts.h"
 
 namespace berth {
 namespace {
@@ -13,27 +15,13 @@ namespace {
 constexpr int64_t kMostBytes = int64_t{1} << 34;
 constexpr int64_t kMostDescriptors = int64_t{1} << 22;
 constexpr int64_t kStreamChunkBytes = 2048;
+constexpr int64_t kMostSimulatedBursts = int64_t{1} << 22;
 constexpr int64_t kWidePortBytesPerCycle = 4096;
 constexpr int64_t kStreamDistanceBytes = int64_t{1} << 40;  // to another row of every bank
 
 // What is read and what is written lies apart, so that nothing waits for anything.
 constexpr uint16_t kReadRegion = 0, kWriteRegion = 1;
 constexpr uint32_t kLoadedSlot = 0, kStoredSlot = 1, kIndexSlot = 2;
-
-// Of `count` things in a row, `share` are writes, evenly spread.
-bool IsWrite(int64_t index, double share) {
-  const auto writes_before = [share](int64_t i) {
-    return std::floor(static_cast<double>(i) * share);
-  };
-  return writes_before(index + 1) > writes_before(index);
-}
-
-int64_t ChunkBytes(const DramStream& s, const NpuConfig& config) {
-  if (s.chunk_bytes > 0) return s.chunk_bytes;
-  if (s.pattern == DramPattern::kStreams) return kStreamChunkBytes;
-  if (s.pattern == DramPattern::kRandom) return config.dram.burst_bytes;
-  return s.bytes;
-}
 
 class Builder {
  public:
@@ -107,7 +95,7 @@ class Builder {
 
 void AddSequential(const DramStream& s, int64_t chunk_bytes, Builder& builder) {
   for (int64_t begin = 0, i = 0; begin < s.bytes; begin += chunk_bytes, ++i) {
-    builder.Run(i, IsWrite(i, s.write_share), begin, std::min(chunk_bytes, s.bytes - begin));
+    builder.Run(i, IsDramWrite(i, s.write_share), begin, std::min(chunk_bytes, s.bytes - begin));
   }
 }
 
@@ -119,7 +107,7 @@ void AddRows(const DramStream& s, int64_t chunk_bytes, const NpuConfig& config, 
                                      : std::clamp<int64_t>(chunk_bytes / s.row_bytes, 1,
                                                            std::min(rows, config.dma.max_extent));
   for (int64_t row = 0, i = 0; row < rows; row += rows_a_chunk, ++i) {
-    builder.Transfer(i, IsWrite(i, s.write_share), row * s.pitch_bytes,
+    builder.Transfer(i, IsDramWrite(i, s.write_share), row * s.pitch_bytes,
                      std::min(rows_a_chunk, rows - row), s.row_bytes, s.pitch_bytes);
   }
 }
@@ -127,7 +115,7 @@ void AddRows(const DramStream& s, int64_t chunk_bytes, const NpuConfig& config, 
 void AddStreams(const DramStream& s, int64_t chunk_bytes, Builder& builder) {
   for (int64_t begin = 0; begin < s.bytes; begin += chunk_bytes) {
     for (int64_t stream = 0; stream < s.streams; ++stream) {
-      builder.Run(stream, IsWrite(stream, s.write_share), stream * kStreamDistanceBytes + begin,
+      builder.Run(stream, IsDramWrite(stream, s.write_share), stream * kStreamDistanceBytes + begin,
                   std::min(chunk_bytes, s.bytes - begin));
     }
   }
@@ -154,6 +142,20 @@ absl::Status CheckRange(std::string_view flag, int64_t value, int64_t least, int
 
 }  // namespace
 
+bool IsDramWrite(int64_t index, double share) {
+  const auto writes_before = [share](int64_t i) {
+    return std::floor(static_cast<double>(i) * share);
+  };
+  return writes_before(index + 1) > writes_before(index);
+}
+
+int64_t DramChunkBytes(const DramStream& s, int64_t burst_bytes) {
+  if (s.chunk_bytes > 0) return s.chunk_bytes;
+  if (s.pattern == DramPattern::kStreams) return kStreamChunkBytes;
+  if (s.pattern == DramPattern::kRandom) return burst_bytes;
+  return s.bytes;
+}
+
 absl::Status CheckDramStream(const DramStream& s, const NpuConfig& config) {
   const int64_t most_row_bytes = std::min<int64_t>(config.dma.max_extent, int64_t{1} << 30);
   BERTH_RETURN_IF_ERROR(CheckRange("--bytes", s.bytes, 1, kMostBytes));
@@ -165,7 +167,7 @@ absl::Status CheckDramStream(const DramStream& s, const NpuConfig& config) {
     return InvalidArgument("--write-share is {}, allowed: 0..1", s.write_share);
   }
   const bool by_rows = s.pattern == DramPattern::kRows && s.write_share > 0 && s.write_share < 1;
-  const int64_t unit_bytes = by_rows ? s.row_bytes : ChunkBytes(s, config);
+  const int64_t unit_bytes = by_rows ? s.row_bytes : DramChunkBytes(s, config.dram.burst_bytes);
   const int64_t turns = s.pattern == DramPattern::kRandom ? 1 : CeilDiv(s.bytes, unit_bytes);
   const int64_t descriptors = turns * (s.pattern == DramPattern::kStreams ? s.streams : 1);
   return CheckRange("number of descriptors", descriptors, 1, kMostDescriptors);
@@ -173,7 +175,7 @@ absl::Status CheckDramStream(const DramStream& s, const NpuConfig& config) {
 
 TileProgram MakeDramProgram(const DramStream& stream, const NpuConfig& config) {
   Builder builder(config);
-  const int64_t chunk_bytes = ChunkBytes(stream, config);
+  const int64_t chunk_bytes = DramChunkBytes(stream, config.dram.burst_bytes);
   switch (stream.pattern) {
     case DramPattern::kSequential:
       AddSequential(stream, chunk_bytes, builder);
@@ -191,8 +193,73 @@ TileProgram MakeDramProgram(const DramStream& stream, const NpuConfig& config) {
   return builder.Take();
 }
 
-absl::StatusOr<DramFigures> MeasureDram(const DramStream& stream, NpuConfig config) {
-  BERTH_RETURN_IF_ERROR(CheckDramStream(stream, config));
+namespace {
+
+// The whole stream from the part of it that was measured.
+int64_t Scale(int64_t count, int64_t whole, int64_t part) {
+  return part == 0 ? 0 : static_cast<int64_t>(static_cast<__int128>(count) * whole / part);
+}
+
+// Bytes that the stream asks for.
+int64_t TotalBytes(const DramStream& s) {
+  if (s.pattern == DramPattern::kStreams) return s.bytes * s.streams;
+  const int64_t unit_bytes = s.pattern == DramPattern::kRows     ? s.row_bytes
+                             : s.pattern == DramPattern::kRandom ? s.chunk_bytes
+                                                                 : 0;
+  return unit_bytes == 0 ? s.bytes : CeilDiv(s.bytes, unit_bytes) * unit_bytes;
+}
+
+// The bursts of one channel of the interleaved memory.
+timing::DramRun RunChannel(const DramStream& stream, const NpuConfig& config, int64_t channel,
+                           DramFigures& figures) {
+  const DramTiming& t = config.dram.timing;
+  const int64_t burst_bytes = config.dram.burst_bytes;
+  DramBurstSource source(stream, burst_bytes, config.dram.page_bytes);
+  int64_t left = kMostSimulatedBursts;
+  const auto next = [&](timing::DramBurst& burst) {
+    int64_t address_bytes;
+    while (left-- > 0 && source.Next(address_bytes, burst.is_write)) {
+      const int64_t block = address_bytes / t.channel_interleave_bytes;
+      if (block % t.channels != channel) continue;
+      burst.index = (block / t.channels * t.channel_interleave_bytes +
+                     address_bytes % t.channel_interleave_bytes) /
+                    burst_bytes;
+      return true;
+    }
+    return false;
+  };
+  const int64_t window = config.dma.channels * config.dma.max_outstanding_bursts_per_channel;
+  const timing::DramRun run = timing::DramController(config.dram).Run(next, window);
+  figures.read_bytes = source.read_bytes();
+  figures.write_bytes = source.write_bytes();
+  return run;
+}
+
+DramFigures MeasureBanked(const DramStream& stream, const NpuConfig& config) {
+  DramFigures figures;
+  int64_t clocks = 0;
+  for (int64_t channel = 0; channel < config.dram.timing.channels; ++channel) {
+    const timing::DramRun run = RunChannel(stream, config, channel, figures);
+    figures.bursts += run.bursts;
+    clocks = std::max(clocks, run.clocks);
+  }
+  const int64_t measured_bytes = figures.read_bytes + figures.write_bytes;
+  const int64_t whole_bytes = std::max(measured_bytes, TotalBytes(stream));
+  const auto scale = [&](int64_t& count) { count = Scale(count, whole_bytes, measured_bytes); };
+  scale(figures.bursts);
+  scale(figures.read_bytes);
+  figures.write_bytes = whole_bytes - figures.read_bytes;
+  scale(clocks);
+  const __int128 picoseconds = static_cast<__int128>(clocks) * config.dram.timing.clock_ps;
+  figures.makespan_cycles =
+      static_cast<int64_t>((picoseconds * config.clock_mhz + 999'999) / 1'000'000);
+  figures.bus_fraction =
+      static_cast<double>(figures.bursts * config.dram.timing.burst_beats / 2) /
+      static_cast<double>(std::max<int64_t>(1, clocks) * config.dram.timing.channels);
+  return figures;
+}
+
+absl::StatusOr<DramFigures> MeasureFlat(const DramStream& stream, NpuConfig config) {
   config.scratchpad.port_bytes_per_cycle = kWidePortBytesPerCycle;
   config.scratchpad.bank_interleave_bytes = 0;
   const TileProgram program = MakeDramProgram(stream, config);
@@ -205,11 +272,25 @@ absl::StatusOr<DramFigures> MeasureDram(const DramStream& stream, NpuConfig conf
   figures.makespan_cycles = report.makespan_cycles;
   figures.read_bytes = report.dram_read_bytes;
   figures.write_bytes = report.dram_write_bytes;
-  figures.bytes = figures.read_bytes + figures.write_bytes;
-  const auto cycles = static_cast<double>(std::max<int64_t>(figures.makespan_cycles, 1));
-  figures.bytes_per_cycle = static_cast<double>(figures.bytes) / cycles;
   figures.bus_fraction = static_cast<double>(figures.bursts * config.dram.burst_bytes) * 1000.0 /
-                         static_cast<double>(config.dram.peak_millibytes_per_cycle) / cycles;
+                         static_cast<double>(config.dram.peak_millibytes_per_cycle) /
+                         static_cast<double>(std::max<int64_t>(1, figures.makespan_cycles));
+  return figures;
+}
+
+}  // namespace
+
+absl::StatusOr<DramFigures> MeasureDram(const DramStream& stream, const NpuConfig& config) {
+  BERTH_RETURN_IF_ERROR(CheckDramStream(stream, config));
+  DramFigures figures;
+  if (config.dram.model == DramModel::kBanked) {
+    figures = MeasureBanked(stream, config);
+  } else {
+    BERTH_ASSIGN_OR_RETURN(figures, MeasureFlat(stream, config));
+  }
+  figures.bytes = figures.read_bytes + figures.write_bytes;
+  figures.bytes_per_cycle = static_cast<double>(figures.bytes) /
+                            static_cast<double>(std::max<int64_t>(1, figures.makespan_cycles));
   figures.latency_cycles =
       figures.read_bytes > 0 ? config.dram.read_latency_cycles : config.dram.write_latency_cycles;
   return figures;

@@ -36,13 +36,21 @@ struct DramFigures {
   int64_t latency_cycles = 0;  // of an idle access (a read, unless there are only writes)
 };
 
+// Of `count` things in a row, `share` are writes, evenly spread.
+bool IsDramWrite(int64_t index, double share);
+// chunk_bytes, or its default for the pattern.
+int64_t DramChunkBytes(const DramStream& stream, int64_t burst_bytes);
+
 // InvalidArgument for figures out of range.
 absl::Status CheckDramStream(const DramStream& stream, const NpuConfig& config);
 
 // Descriptors only: timing, no values. A descriptor names at most dma.max_extent bytes a dimension.
 TileProgram MakeDramProgram(const DramStream& stream, const NpuConfig& config);
 
-// Runs the stream on the timing model. The scratchpad is made wide enough never to be the limit.
-absl::StatusOr<DramFigures> MeasureDram(const DramStream& stream, NpuConfig config);
+// A flat DRAM: runs the stream on the timing model, with a scratchpad wide enough never to be the
+// limit. A banked one: gives the bursts to the controller of each channel, burst by burst, with as
+// many outstanding as all DMA channels together may have. Of very long streams the first few
+// million bursts stand for the rest.
+absl::StatusOr<DramFigures> MeasureDram(const DramStream& stream, const NpuConfig& config);
 
 }  // namespace berth

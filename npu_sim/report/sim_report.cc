@@ -24,6 +24,8 @@ std::string_view StallCauseName(StallCause cause) {
       return "bandwidth";
     case StallCause::kLatency:
       return "latency";
+    case StallCause::kQueueEmpty:
+      return "queue_empty";
   }
   return "none";
 }

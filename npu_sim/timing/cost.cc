@@ -39,12 +39,15 @@ class Traffic {
   // A command takes the longer of its unit and its ports; the conflict is what the operands cost
   // each other by sharing a bank.
   void Limit(const ScratchpadConfig& config, CommandCost& cost) const {
+    cost.scratchpad_read_bytes = read_bytes_;
+    cost.scratchpad_write_bytes = write_bytes_;
+    // All of it through one bank would not take longer: no need to look at the banks.
+    const int64_t rate = config.port_bytes_per_cycle * config.ports_per_bank;
+    if (read_bytes_ + write_bytes_ <= rate * cost.steady_cycles) return;
     const PortCycles ports = CyclesOfPorts({streams_.data(), count_}, config);
     const int64_t apart = std::max(cost.steady_cycles, ports.apart);
     cost.steady_cycles = std::max(cost.steady_cycles, ports.shared);
     cost.bank_conflict_cycles = cost.steady_cycles - apart;
-    cost.scratchpad_read_bytes = read_bytes_;
-    cost.scratchpad_write_bytes = write_bytes_;
   }
 
  private:
@@ -79,9 +82,14 @@ int64_t Repeats(const Command& c, const Operand& o) {
   return repeats;
 }
 
-// The access that lies in DRAM.
+// The access that lies in DRAM; the others are left out of the collection, which is most of its
+// cost.
 Access DramAccess(const Command& command) {
-  for (const Access& access : CollectAccesses(command)) {
+  Command far = command;
+  for (Operand* operand : {&far.out, &far.in0, &far.in1}) {
+    if (operand->space != MemorySpace::kDram) *operand = Operand{};
+  }
+  for (const Access& access : CollectAccesses(far)) {
     if (access.space == MemorySpace::kDram) return access;
   }
   return {};

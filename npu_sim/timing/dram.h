@@ -2,6 +2,7 @@
 // "DRAM".
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include "npu_sim/access.h"
@@ -14,6 +15,9 @@ struct DramTransfer {
   int64_t bytes = 0;           // asked for
   int64_t bursts = 0;          // whole bursts that carry them
   int64_t service_cycles = 0;  // of the shared memory, without latency
+  // Lost by the data bus if the transfer before it went the other way. The controller collects
+  // writes and lets them go in bunches: a small transfer pays for its part of a bunch.
+  int64_t turnaround_cycles = 0;
 };
 
 // Aligned units of `unit_bytes` that the runs of an access touch, each run on its own; never more
@@ -27,13 +31,21 @@ class DramCost {
 
   // `repeats` times the same access (loops that read the same bytes again).
   DramTransfer Transfer(const Access& access, int64_t repeats) const;
+  // Shifting a transfer by this many bytes changes nothing.
+  int64_t period_bytes() const { return std::max(config_.burst_bytes, row_bytes_); }
+
   // `rows` times the access of one row, each at an unrelated address.
   DramTransfer ScatteredRows(const Access& row, int64_t rows) const;
-  // Lost by the data bus when a write follows a read or the other way round.
-  int64_t turnaround_cycles() const { return turnaround_cycles_; }
 
  private:
-  int64_t ServiceCycles(int64_t bursts, int64_t activations, int64_t banks, int64_t groups) const;
+  // Where the rows of a transfer lie: how many banks it reaches, over how many bank groups and
+  // ranks.
+  struct Reach {
+    int64_t banks = 1, groups = 1, ranks = 1;
+  };
+  Reach ReachOf(const Access& access) const;
+  int64_t ServiceCycles(int64_t bursts, int64_t activations, const Reach& reach) const;
+  int64_t TurnaroundCycles(int64_t bursts) const;
   int64_t CyclesOfClocks(int64_t clocks) const;
 
   DramConfig config_;

@@ -32,11 +32,10 @@ Span UnitClock::Run(const Command& command, const CommandCost& cost, const Ready
   return span;
 }
 
-ChannelClock::ChannelClock(const NpuConfig& config, const DramCost& dram)
+ChannelClock::ChannelClock(const NpuConfig& config)
     : read_latency_(config.dram.read_latency_cycles),
       write_latency_(config.dram.write_latency_cycles),
       outstanding_bursts_(config.dma.max_outstanding_bursts_per_channel),
-      turnaround_(dram.turnaround_cycles()),
       setup_cycles_(config.dma.setup_cycles) {}
 
 int64_t ChannelClock::WaitForOwnWrites(const Command& command, int64_t cycle) {
@@ -82,11 +81,13 @@ Span ChannelClock::Transfer(const Command& command, const CommandCost& cost, Dra
   int64_t begin = std::max(eligible_, data_end_);
   int64_t moved = begin + cost.steady_cycles;  // limited by the scratchpad's port
   data_end_ = moved;
-  int64_t tail = 0;
+  int64_t tail = 0, bus_begin = 0, bus_end = 0;
   if (cost.uses_dram) {
     const bool turns = bus.used && bus.last_was_write != cost.dram.is_write;
-    begin = std::max(begin, bus.free_cycle + (turns ? turnaround_ : 0));
+    begin = std::max(begin, bus.free_cycle + (turns ? cost.dram.turnaround_cycles : 0));
     bus = {begin + cost.dram.service_cycles, cost.dram.is_write, true};
+    bus_begin = begin;
+    bus_end = bus.free_cycle;
     ledger.Book(begin, StallCause::kBandwidth);
     moved = begin + std::max(cost.dram.service_cycles, cost.steady_cycles);
     // Bursts beyond those that may be outstanding go one round trip later each.
@@ -103,7 +104,7 @@ Span ChannelClock::Transfer(const Command& command, const CommandCost& cost, Dra
   finish_ = std::max(finish_, data_end_ + tail);
   ledger.SetTail(finish_, StallCause::kLatency);
   Remember(command, finish_);
-  return {start_, finish_};
+  return {start_, finish_, bus_begin, bus_end};
 }
 
 }  // namespace berth::timing

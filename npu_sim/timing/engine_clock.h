@@ -18,6 +18,7 @@ struct Ready {
 
 struct Span {
   int64_t start_cycle = 0, finish_cycle = 0;
+  int64_t bus_begin_cycle = 0, bus_end_cycle = 0;  // DMA: on the DRAM bus
 };
 
 // Does the command read what `written` (an output operand) holds? Bytes are read only under the
@@ -48,7 +49,7 @@ struct DramBus {
 // them outstanding.
 class ChannelClock {
  public:
-  ChannelClock(const NpuConfig& config, const DramCost& dram);
+  explicit ChannelClock(const NpuConfig& config);
 
   // First half: up to where the descriptor competes for the bus. Returns the cycle at which its
   // first byte could be on the bus (without DRAM: at which it starts).
@@ -64,7 +65,7 @@ class ChannelClock {
   int64_t WaitForOwnWrites(const Command& command, int64_t cycle);
   void Remember(const Command& command, int64_t finish_cycle);
 
-  int64_t read_latency_, write_latency_, outstanding_bursts_, turnaround_;
+  int64_t read_latency_, write_latency_, outstanding_bursts_;
   int64_t setup_cycles_;
   // Of the descriptor before:
   int64_t issue_start_ = 0;  // its first burst

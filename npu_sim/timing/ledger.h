@@ -1,5 +1,5 @@
 // Where an engine's cycles went. Every cycle from 0 to the makespan gets exactly one account: busy,
-// a stall with its cause, or idle.
+// a stall with its cause (the last one: no command left), or idle (never a command).
 //
 // Cycles are booked in order; what is already booked is never booked again, so that overlapping
 // phases of neighbouring commands (a skew under the next command's work) count once. The tail of a
@@ -41,7 +41,12 @@ class Ledger {
   }
   void Close(int64_t makespan) {
     BookTail(makespan);
-    report_->idle_cycles = makespan - booked_until_;
+    // An engine that had work waits from here on for what the program does not give it.
+    if (report_->command_count > 0) {
+      Book(makespan, StallCause::kQueueEmpty);
+    } else {
+      report_->idle_cycles = makespan - booked_until_;
+    }
   }
 
  private:

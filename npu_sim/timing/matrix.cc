@@ -25,11 +25,13 @@ struct Folds {
   int64_t steps = 1;  // of each
 };
 
-Folds FoldsOf(const MatrixShape& shape, const MatrixConfig& config) {
+Folds FoldsOf(const Command& c, const MatrixShape& shape, const MatrixConfig& config) {
   Folds folds;
   folds.along_n = CeilDiv(shape.n, config.columns);
   if (config.dataflow == Dataflow::kWeightStationary) {
-    folds.along_k = CeilDiv(shape.k, config.rows);
+    folds.along_k = config.fold_by_tap && c.opcode == Opcode::kConv
+                        ? Taps(c.params.matrix.window) * CeilDiv(c.extent[3], config.rows)
+                        : CeilDiv(shape.k, config.rows);
     folds.steps = shape.m;
   } else {
     folds.along_m = CeilDiv(shape.m, config.rows);
@@ -39,13 +41,21 @@ Folds FoldsOf(const MatrixShape& shape, const MatrixConfig& config) {
   return folds;
 }
 
+// Cycles of one fold whose preload hides behind the last chunk of its steps only.
+int64_t FoldWithHiddenPreload(int64_t steps, int64_t cycles_per_step, const MatrixConfig& config) {
+  const int64_t chunk = config.preload_chunk_steps > 0 ? config.preload_chunk_steps : steps;
+  const int64_t before_last = (steps - 1) / chunk * chunk;
+  return before_last * cycles_per_step +
+         std::max((steps - before_last) * cycles_per_step, config.preload_cycles);
+}
+
 ArrayCycles FoldedCycles(const Folds& folds, int64_t rate_divisor, const MatrixConfig& config) {
   const int64_t cycles_per_step =
       CeilDiv(config.rows * config.columns * rate_divisor, config.int8_macs_per_cycle);
   ArrayCycles cycles;
   int64_t fold = folds.steps * cycles_per_step;
   if (config.preload_hidden) {
-    fold = std::max(fold, config.preload_cycles);
+    fold = FoldWithHiddenPreload(folds.steps, cycles_per_step, config);
     cycles.lead = config.preload_cycles;
   } else {
     fold += config.preload_cycles;
@@ -100,7 +110,7 @@ MatrixCost CostOfMatrix(const Command& c, const MatrixConfig& config) {
   if (c.opcode == Opcode::kDepthwise) {
     AddDepthwise(c, config, cost);
   } else {
-    const Folds folds = FoldsOf(shape, config);
+    const Folds folds = FoldsOf(c, shape, config);
     cost.cycles = FoldedCycles(folds, cost.rate_divisor, config);
     cost.in0_bytes = shape.batch * shape.m * shape.k * folds.along_n * DTypeBytes(c.in0.dtype);
     cost.in1_bytes = shape.batch * shape.n * shape.k * folds.along_m * DTypeBytes(c.in1.dtype);

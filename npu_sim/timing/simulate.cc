@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "npu_sim/timing.h"
+#include "npu_sim/timing/cost_cache.h"
 #include "npu_sim/timing/engine_clock.h"
 
 namespace berth {
@@ -54,7 +55,7 @@ struct Activity {
 class Simulation {
  public:
   Simulation(const ProgramView& program, const NpuConfig& config, const TimingOptions& options)
-      : program_(program), options_(options), costs_(config) {}
+      : program_(program), options_(options), costs_(config), cache_(costs_) {}
 
   absl::StatusOr<SimReport> Run() {
     BERTH_RETURN_IF_ERROR(SetUp());
@@ -82,8 +83,10 @@ class Simulation {
     engines_.resize(program_.engines.size());
     report_.engines.resize(engines_.size());
     uint32_t op_count = 0;
+    constexpr size_t kAhead = 16;
     for (uint32_t c = 0; c < program_.commands.size(); ++c) {
       const Command& command = program_.commands[c];
+      if (c + kAhead < program_.commands.size()) __builtin_prefetch(&command + kAhead);
       if (command.engine >= engines_.size() || command.op >= kMaxOps ||
           command.wait_begin + size_t{command.wait_count} > program_.waits.size()) {
         return Internal("command {} names an engine, op or wait that does not exist", c);
@@ -100,7 +103,7 @@ class Simulation {
       report_.engines[e].engine = program_.engines[e];
       report_.engines[e].command_count = static_cast<int64_t>(engines_[e].commands.size());
       ledgers_.emplace_back(&report_.engines[e]);
-      channels_.emplace_back(costs_.config(), costs_.dram());
+      channels_.emplace_back(costs_.config());
     }
     units_.resize(engines_.size());
     return absl::OkStatus();
@@ -127,14 +130,26 @@ class Simulation {
     return ready;
   }
 
+  // Commands of one engine do not follow each other in memory.
+  void Prefetch(const Engine& engine) const {
+    constexpr size_t kAhead = 4, kCacheLineBytes = 64;
+    const size_t at = engine.finish.size() + kAhead;
+    if (at >= engine.commands.size()) return;
+    const auto* bytes = reinterpret_cast<const std::byte*>(&program_.commands[engine.commands[at]]);
+    for (size_t line = 0; line < sizeof(Command); line += kCacheLineBytes) {
+      __builtin_prefetch(bytes + line);
+    }
+  }
+
   // Times commands of the engine until one is blocked or competes for the bus.
   void RunEngine(uint32_t index) {
     Engine& engine = engines_[index];
     while (!engine.done() && !engine.on_bus) {
       const Command& command = program_.commands[engine.next()];
+      Prefetch(engine);
       const std::optional<Ready> ready = ReadyOf(engine, command);
       if (!ready) return;
-      engine.cost = costs_.Cost(command);
+      engine.cost = cache_.Cost(command);
       if (engine.kind == EngineKind::kDma) {
         engine.eligible_cycle = channels_[index].Issue(command, engine.cost, *ready);
         if (engine.cost.uses_dram) {
@@ -240,6 +255,8 @@ class Simulation {
     CommandTiming& timing = report_.commands[position];
     timing.start_cycle = span.start_cycle;
     timing.finish_cycle = span.finish_cycle;
+    timing.bus_begin_cycle = span.bus_begin_cycle;
+    timing.bus_end_cycle = span.bus_end_cycle;
     for (size_t cause = 1; cause < before.size(); ++cause) {  // the greatest; the first of equals
       const int64_t cycles = after[cause] - before[cause];
       if (cycles <= timing.stall_cycles) continue;
@@ -271,6 +288,7 @@ class Simulation {
   const ProgramView& program_;
   const TimingOptions& options_;
   const CostModel costs_;
+  CostCache cache_;
   std::vector<Engine> engines_;
   std::vector<UnitClock> units_;        // by engine; those of DMA stand unused
   std::vector<ChannelClock> channels_;  // by engine; those of units stand unused

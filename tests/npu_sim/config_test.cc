@@ -184,7 +184,7 @@ TEST(ConfigTest, FieldsMustAgreeWithEachOther) {
   EXPECT_THAT(set("mobile", "/dram/burst_bytes", 64), HasSubstr("dram.burst_bytes is 64"));
   EXPECT_THAT(set("mobile", "/dram/page_bytes", 5000), HasSubstr("powers of two"));
   EXPECT_THAT(set("mobile", "/dram/peak_millibytes_per_cycle", 25000), HasSubstr("19085..19469"));
-  EXPECT_THAT(set("mobile", "/dram/timing/trfc", 9000), HasSubstr("at most 8659"));
+  EXPECT_THAT(set("mobile", "/dram/timing/trfc", 9000), HasSubstr("at most 4135"));
   EXPECT_EQ(set("mobile", "/dram/peak_millibytes_per_cycle", 19300), "");
 }
 
