@@ -130,7 +130,8 @@ absl::Status Context::Run(absl::Span<const ConstTensorView> inputs,
   StopConditions stop{&cancel_, options.deadline};
   WorkerSource source{options_.threads,
                       options_.arena != nullptr ? options_.arena : own_arena_.get()};
-  const absl::Status status = executor_.Run(memory_, KernelHostFunctions(), stop, source);
+  const absl::Status status =
+      executor_.Run(memory_, KernelHostFunctions(), stop, source, options.timeline);
   cancel_.store(false, std::memory_order_relaxed);
   return status;
 }

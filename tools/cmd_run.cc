@@ -8,13 +8,15 @@
 #include "tools/model_io.h"
 #include "tools/progress.h"
 #include "tools/report_text.h"
+#include "tools/run_trace.h"
 #include "tools/stopwatch.h"
+#include "tools/write_file.h"
 
 namespace berth {
 namespace {
 
 struct Flags {
-  std::string bundle, output_directory, mode = "both";
+  std::string bundle, output_directory, trace, mode = "both";
   std::vector<std::string> inputs;
   int threads = 2;
   int repeat = 1;
@@ -43,6 +45,11 @@ absl::Status Run(const Flags& flags) {
   options.mode = flags.mode == "values"   ? RunMode::kValues
                  : flags.mode == "cycles" ? RunMode::kCycles
                                           : RunMode::kBoth;
+  HostTimeline timeline;
+  if (!flags.trace.empty()) {
+    options.record_commands = true;
+    options.timeline = &timeline;
+  }
   SimReport report;
   std::vector<double> run_ms;
   for (int i = 0; i < flags.repeat; ++i) {
@@ -54,6 +61,12 @@ absl::Status Run(const Flags& flags) {
   std::sort(run_ms.begin(), run_ms.end());
   if (!flags.output_directory.empty() && options.mode != RunMode::kCycles) {
     BERTH_RETURN_IF_ERROR(WriteOutputs(flags.output_directory, outputs));
+  }
+  if (!flags.trace.empty()) {
+    progress.Say(fmt::format("writing '{}'", flags.trace));
+    BERTH_RETURN_IF_ERROR(
+        WriteFile(flags.trace, TraceJson(program->bundle().program(), program->bundle().info(),
+                                         report, timeline.Finish())));
   }
   progress.Stop();
   const double median_ms = run_ms[run_ms.size() / 2];
@@ -83,6 +96,8 @@ void AddRunCommand(CLI::App& app, CommandAction& action) {
                       "name=file.npy or position=file.npy; random values where not given");
   command->add_option("--output-dir", flags->output_directory,
                       "Write output_0.npy, output_1.npy, ... there");
+  command->add_option("--trace", flags->trace,
+                      "Write the (last) run as a trace for Perfetto or chrome://tracing");
   command->add_option("--mode", flags->mode, "values, cycles or both")
       ->check(CLI::IsMember({"values", "cycles", "both"}))
       ->capture_default_str();

@@ -1,12 +1,12 @@
 #include "tools/inspect_memory_map.h"
 
 #include <algorithm>
-#include <limits>
 
 #include "absl/container/flat_hash_map.h"
 #include "npu_sim/timing.h"
 #include "npu_sim/verify.h"
 #include "tools/inspect_interference.h"
+#include "tools/inspect_slot_cycles.h"
 #include "tools/report_text.h"
 
 namespace berth {
@@ -28,31 +28,6 @@ class NameTable {
   absl::flat_hash_map<std::string, size_t> positions_;
   std::vector<std::string> names_;
 };
-
-struct CycleRange {
-  int64_t begin = 0, end = 0;
-};
-
-// Per slot, from the start of the first command that touches it to the end of the last.
-std::vector<CycleRange> SlotCycles(const ProgramView& program, const SimReport& report) {
-  constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
-  std::vector<CycleRange> cycles(program.slots.size(), {kNever, 0});
-  for (size_t c = 0; c < program.commands.size(); ++c) {
-    const Command& command = program.commands[c];
-    const CommandTiming& timing = report.commands[c];
-    for (const Operand* operand :
-         {&command.out, &command.in0, &command.in1, &command.in2, &command.acc}) {
-      if (!operand->present() || operand->slot >= cycles.size()) continue;
-      CycleRange& range = cycles[operand->slot];
-      range.begin = std::min(range.begin, timing.start_cycle);
-      range.end = std::max(range.end, timing.finish_cycle);
-    }
-  }
-  for (CycleRange& range : cycles) {
-    if (range.begin == kNever) range = {};
-  }
-  return cycles;
-}
 
 absl::StatusOr<SimReport> Simulate(const InspectedPlan& plan) {
   BERTH_RETURN_IF_ERROR(VerifyProgram(plan.program(), plan.info().config));

@@ -60,8 +60,11 @@ absl::Status Executor::CheckStop(const StopConditions& stop) const {
 }
 
 absl::Status Executor::Run(const MemoryMap& memory, HostFunctionTable host_functions,
-                           const StopConditions& stop, const WorkerSource& source) {
+                           const StopConditions& stop, const WorkerSource& source,
+                           HostTimeline* timeline) {
   BERTH_RETURN_IF_ERROR(CheckStop(stop));
+  timeline_ = timeline;
+  if (timeline_ != nullptr) timeline_->Begin(plan_.part_total);
   if (plan_.commands.empty()) return absl::OkStatus();
   const int workers = std::min(source.workers, max_workers_);
   if (workers <= 1) return RunInline(memory, host_functions, stop);
@@ -90,12 +93,24 @@ absl::Status Executor::RunInline(const MemoryMap& memory, HostFunctionTable host
   for (size_t i = 0; i < plan_.commands.size(); ++i) {
     BERTH_RETURN_IF_ERROR(CheckStop(stop));
     for (int part = 0; part < plan_.part_counts[i]; ++part) {
-      const absl::Status status =
-          ExecuteCommand(plan_.commands[i], part, memory, scratch, host_functions);
-      if (!status.ok()) return Annotate(status, fmt::format("command {}", i));
+      BERTH_RETURN_IF_ERROR(Execute({static_cast<uint32_t>(i), static_cast<uint32_t>(part)}, 0,
+                                    memory, scratch, host_functions));
     }
   }
   return absl::OkStatus();
+}
+
+absl::Status Executor::Execute(Work work, int worker, const MemoryMap& memory,
+                               absl::Span<std::byte> scratch, HostFunctionTable host_functions) {
+  HostSpan span{work.command, static_cast<uint16_t>(work.part), static_cast<uint16_t>(worker)};
+  if (timeline_ != nullptr) span.begin_ns = timeline_->Now();
+  const absl::Status status = ExecuteCommand(
+      plan_.commands[work.command], static_cast<int>(work.part), memory, scratch, host_functions);
+  if (timeline_ != nullptr) {
+    span.end_ns = timeline_->Now();
+    timeline_->Add(span);
+  }
+  return status.ok() ? status : Annotate(status, fmt::format("command {}", work.command));
 }
 
 void Executor::Reset() {
@@ -182,11 +197,7 @@ void Executor::WorkerLoop(int worker, const MemoryMap& memory, HostFunctionTable
     }
     idle_spins = 0;
     absl::Status status = CheckStop(stop);
-    if (status.ok()) {
-      status = ExecuteCommand(plan_.commands[work.command], static_cast<int>(work.part), memory,
-                              scratch, host_functions);
-      if (!status.ok()) status = Annotate(status, fmt::format("command {}", work.command));
-    }
+    if (status.ok()) status = Execute(work, worker, memory, scratch, host_functions);
     if (!status.ok()) return Fail(std::move(status));
     const bool last_part = parts_left_[work.command].fetch_sub(1, std::memory_order_acq_rel) == 1;
     has_work = last_part && Finish(work.command, work);

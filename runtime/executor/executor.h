@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "berth/host_timeline.h"
 #include "npu_sim/conflict_graph.h"
 #include "npu_sim/units.h"
 
@@ -53,7 +54,8 @@ class Executor {
   // Cancelled, DeadlineExceeded, or what a command reports (with its number). The executor can be
   // used again afterwards.
   absl::Status Run(const MemoryMap& memory, HostFunctionTable host_functions,
-                   const StopConditions& stop, const WorkerSource& source);
+                   const StopConditions& stop, const WorkerSource& source,
+                   HostTimeline* timeline = nullptr);
 
  private:
   struct Work {
@@ -76,6 +78,9 @@ class Executor {
   bool Finish(uint32_t command, Work& next);
   void Fail(absl::Status status);
   absl::Status CheckStop(const StopConditions& stop) const;
+  // Executes, and records when where a timeline is given.
+  absl::Status Execute(Work work, int worker, const MemoryMap& memory,
+                       absl::Span<std::byte> scratch, HostFunctionTable host_functions);
   absl::Span<std::byte> ScratchOf(int worker);
 
   const ExecutionPlan& plan_;
@@ -89,6 +94,7 @@ class Executor {
   std::atomic<bool> failed_{false};
   absl::Status failure_;
   std::vector<std::byte> scratch_;
+  HostTimeline* timeline_ = nullptr;
 };
 
 }  // namespace berth

@@ -29,7 +29,8 @@ enum class RunMode : uint8_t { kValues, kCycles, kBoth };
 struct RunOptions {
   RunMode mode = RunMode::kValues;
   std::optional<std::chrono::steady_clock::time_point> deadline;
-  bool record_commands = false;  // timing of every command in the report
+  bool record_commands = false;      // timing of every command in the report
+  HostTimeline* timeline = nullptr;  // filled by runs for values
 };
 
 class Context {
