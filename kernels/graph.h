@@ -3,7 +3,7 @@
 //
 // Invariants (checked by VerifyGraph): nodes stand in topological order; a value has at most one
 // producer; ids are in range; a constant has no producer; every output is produced, an input or a
-// constant.
+// constant; an input or output belongs to one state at most.
 #pragma once
 
 #include <cstdint>
@@ -101,12 +101,21 @@ struct Value {
   std::shared_ptr<const Tensor> constant;  // set: the value is known at compile time
 };
 
+// A state: what output `output` holds after a run is what input `input` holds in the next one
+// (positions among the graph's; both have one type).
+struct GraphState {
+  std::string name;
+  size_t input = 0, output = 0;
+  std::shared_ptr<const Tensor> initial;  // in the first run and after a reset; null: zeros
+};
+
 struct Graph {
   std::string name;
   std::vector<Value> values;
   std::vector<Node> nodes;
   std::vector<ValueId> inputs;
   std::vector<ValueId> outputs;
+  std::vector<GraphState> states;
 
   Value& at(ValueId id) { return values[Index(id)]; }
   const Value& at(ValueId id) const { return values[Index(id)]; }

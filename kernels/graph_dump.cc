@@ -93,6 +93,10 @@ std::string DumpGraph(const Graph& graph) {
   list("input", graph.inputs);
   for (const Node& node : graph.nodes) text += NodeText(graph, node);
   list("output", graph.outputs);
+  for (const GraphState& state : graph.states) {
+    text += fmt::format("  state '{}': output {} is input {} of the next run\n", state.name,
+                        state.output, state.input);
+  }
   return text;
 }
 

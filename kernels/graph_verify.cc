@@ -20,7 +20,7 @@ class Verifier {
     for (const ValueId id : graph_.outputs) {
       BERTH_RETURN_IF_ERROR(Annotate(CheckAvailable(id), "graph output"));
     }
-    return absl::OkStatus();
+    return CheckStates();
   }
 
  private:
@@ -54,6 +54,20 @@ class Verifier {
                                graph_.at(id).name);
       }
       available_[Index(id)] = true;
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status CheckStates() const {
+    std::vector<bool> bound_inputs(graph_.inputs.size()), bound_outputs(graph_.outputs.size());
+    for (const GraphState& state : graph_.states) {
+      if (state.input >= bound_inputs.size() || state.output >= bound_outputs.size() ||
+          bound_inputs[state.input] || bound_outputs[state.output]) {
+        return InvalidArgument(
+            "state '{}': input {} of {} or output {} of {} is absent or bound twice", state.name,
+            state.input, bound_inputs.size(), state.output, bound_outputs.size());
+      }
+      bound_inputs[state.input] = bound_outputs[state.output] = true;
     }
     return absl::OkStatus();
   }

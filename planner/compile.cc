@@ -79,6 +79,7 @@ absl::Status Prepare(const CompileOptions& options, Stages& stages) {
   prepare.float_storage = options.float_storage;
   prepare.half_summary = &stages.half;
   BERTH_ASSIGN_OR_RETURN(stages.graph, PrepareGraph(std::move(stages.graph), prepare));
+  BERTH_RETURN_IF_ERROR(CheckStateTypes(stages.graph));
   SeparateOutputs(stages.graph);
   SeparateConcatOperands(stages.graph);
   Dump(options, "graph", [&] { return DumpGraph(stages.graph); });
@@ -148,6 +149,7 @@ BundleContents ToContents(const CompileOptions& options, Stages stages) {
   contents.config = options.config;
   contents.inputs = Describe(stages.graph, stages.graph.inputs);
   contents.outputs = Describe(stages.graph, stages.graph.outputs);
+  contents.states = DescribeStates(stages.graph);
   contents.memories = DescribeMemories(options, stages);
   const OrderResult& order = stages.dram.order;
   if (options.float_storage != DType::kFloat32) {
@@ -175,8 +177,10 @@ absl::StatusOr<BundleContents> CompileModel(const std::string& path,
   import.input_shapes = options.input_shapes;
   import.shapes_by_position = options.shapes_by_position;
   import.constant_inputs = options.constant_inputs;
-  import.expose_state = options.expose_state;
+  import.state_mode = options.state_mode;
   BERTH_ASSIGN_OR_RETURN(Graph graph, ImportModelFile(path, import));
+  BERTH_RETURN_IF_ERROR(
+      Annotate(BindStates(options.states, graph), fmt::format("model '{}'", path)));
   Dump(options, "import", [&] { return DumpGraph(graph); });
   BERTH_ASSIGN_OR_RETURN(BundleContents contents, CompileGraph(std::move(graph), options));
   contents.compile_ms =

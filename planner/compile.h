@@ -10,7 +10,9 @@
 #include "base/status.h"
 #include "kernels/graph.h"
 #include "npu_sim/config.h"
+#include "planner/onnx/import.h"
 #include "planner/passes/evaluator.h"
+#include "planner/states.h"
 #include "runtime/bundle/contents.h"
 
 namespace berth {
@@ -23,8 +25,10 @@ struct CompileOptions {
   std::vector<Shape> shapes_by_position;
   // Binds an input as a constant (it is then no input of the bundle).
   std::map<std::string, Tensor> constant_inputs;
-  // States of a TFLite model become inputs and outputs (planner/onnx/import.h).
-  bool expose_state = false;
+  // Of a TFLite model (planner/onnx/import.h).
+  StateMode state_mode = StateMode::kKeep;
+  // Outputs that are inputs of the next run: a context keeps them, the caller sees neither.
+  std::vector<StateBinding> states;
   // kFloat16 or kBFloat16: a float32 model with constants and the values between ops at half size;
   // its inputs and outputs stay float32 (passes/half_storage.h).
   DType float_storage = DType::kFloat32;

@@ -1,6 +1,7 @@
 #include "berth/context.h"
 
 #include <cstring>
+#include <utility>
 
 #include "base/checked_math.h"
 #include "kernels/host_functions.h"
@@ -78,6 +79,14 @@ Context::Context(std::shared_ptr<const Program> program, const ContextOptions& o
   memory_.scratchpad = next;
   next += AlignUp(memory.scratchpad_bytes, kBlockAlignment);
   memory_.accumulator = next;
+  next += AlignUp(memory.accumulator_bytes, kBlockAlignment);
+  working_bytes_ = next - arena_.data();
+  for (size_t s = 0; s < program_->states().size(); ++s) {
+    const int64_t bytes = AlignUp(program_->state_type(s).ByteCount(), kStateAlignmentBytes);
+    states_.push_back({next, next + bytes});
+    next += 2 * bytes;
+  }
+  ResetState();
   for (const DramRegion& region : program_->bundle().program().regions) {
     // Constants are only ever read: a verified program writes to the pool and outputs alone.
     regions_.push_back(region.kind == RegionKind::kConstants
@@ -104,14 +113,47 @@ absl::Status Context::Bind(absl::Span<const ConstTensorView> inputs,
         CheckBuffer("output", i, program.outputs()[i], outputs[i].type, outputs[i].data));
   }
   BERTH_RETURN_IF_ERROR(CheckOverlap(inputs, outputs));
-  const absl::Span<const DramRegion> regions = program.bundle().program().regions;
+  BindRegions(inputs, outputs);
+  return absl::OkStatus();
+}
+
+void Context::BindRegions(absl::Span<const ConstTensorView> inputs,
+                          absl::Span<const TensorView> outputs) {
+  const CallersInterface& interface = program_->interface();
+  const absl::Span<const DramRegion> regions = program_->bundle().program().regions;
   for (size_t r = 0; r < regions.size(); ++r) {
     if (regions[r].kind == RegionKind::kInput) {
-      regions_[r] = const_cast<std::byte*>(inputs[regions[r].index].data);  // never written
+      const TensorBinding& binding = interface.input_bindings[regions[r].index];
+      regions_[r] = binding.is_state
+                        ? states_[binding.position].current
+                        : const_cast<std::byte*>(inputs[binding.position].data);  // never written
     } else if (regions[r].kind == RegionKind::kOutput) {
-      regions_[r] = outputs[regions[r].index].data;
+      const TensorBinding& binding = interface.output_bindings[regions[r].index];
+      regions_[r] =
+          binding.is_state ? states_[binding.position].next : outputs[binding.position].data;
     }
   }
+}
+
+void Context::ResetState() {
+  for (size_t s = 0; s < states_.size(); ++s) {
+    FillInitial(program_->states()[s], {program_->state_type(s), states_[s].current});
+  }
+}
+
+ConstTensorView Context::state(size_t position) const {
+  return {program_->state_type(position), states_[position].current};
+}
+
+absl::Status Context::SetState(size_t position, const ConstTensorView& value) {
+  if (position >= states_.size()) {
+    return InvalidArgument("state {} of {}", position, states_.size());
+  }
+  const TensorType& type = program_->state_type(position);
+  BERTH_RETURN_IF_ERROR(CheckBuffer("state", position, {program_->states()[position].name, type},
+                                    value.type, value.data));
+  const auto size_bytes = static_cast<size_t>(type.ByteCount());
+  if (size_bytes > 0) std::memcpy(states_[position].current, value.data, size_bytes);
   return absl::OkStatus();
 }
 
@@ -125,7 +167,7 @@ absl::Status Context::Run(absl::Span<const ConstTensorView> inputs,
   }
   BERTH_RETURN_IF_ERROR(Bind(inputs, outputs));
   if (options_.poison_before_run) {
-    std::memset(arena_.data(), kPoisonByte, static_cast<size_t>(arena_.size_bytes()));
+    std::memset(arena_.data(), kPoisonByte, static_cast<size_t>(working_bytes_));
   }
   StopConditions stop{&cancel_, options.deadline};
   WorkerSource source{options_.threads,
@@ -133,6 +175,9 @@ absl::Status Context::Run(absl::Span<const ConstTensorView> inputs,
   const absl::Status status =
       executor_.Run(memory_, KernelHostFunctions(), stop, source, options.timeline);
   cancel_.store(false, std::memory_order_relaxed);
+  if (status.ok()) {
+    for (StateBuffers& state : states_) std::swap(state.current, state.next);
+  }
   return status;
 }
 

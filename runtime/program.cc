@@ -18,9 +18,10 @@ MemoryRequirements RequirementsOf(const Bundle& bundle) {
   }
   memory.scratchpad_bytes = bundle.program().scratchpad_bytes;
   memory.accumulator_bytes = bundle.program().accumulator_bytes;
+  memory.state_bytes = 2 * StateBytes(bundle.info());
   memory.arena_bytes = AlignUp(memory.pool_bytes, kBlockAlignment) +
                        AlignUp(memory.scratchpad_bytes, kBlockAlignment) +
-                       AlignUp(memory.accumulator_bytes, kBlockAlignment);
+                       AlignUp(memory.accumulator_bytes, kBlockAlignment) + memory.state_bytes;
   return memory;
 }
 
@@ -28,6 +29,7 @@ absl::StatusOr<std::shared_ptr<const Program>> Program::FromBundle(
     std::shared_ptr<const Bundle> bundle) {
   std::shared_ptr<Program> program(new Program());
   program->plan_ = MakeExecutionPlan(bundle->program().commands, bundle->conflicts());
+  program->interface_ = InterfaceOf(bundle->info());
   program->memory_ = RequirementsOf(*bundle);
   program->bundle_ = std::move(bundle);
   return program;

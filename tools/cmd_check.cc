@@ -153,8 +153,12 @@ absl::StatusOr<Graph> ImportForCase(const std::string& model, const CompileOptio
   ImportOptions import;
   import.input_shapes = options.input_shapes;
   import.shapes_by_position = options.shapes_by_position;
-  import.expose_state = options.expose_state;
+  // Every case begins with states as a new context has them.
+  import.state_mode =
+      options.state_mode == StateMode::kKeep ? StateMode::kFresh : options.state_mode;
   BERTH_ASSIGN_OR_RETURN(Graph graph, ImportModelFile(model, import));
+  BERTH_RETURN_IF_ERROR(BindStates(options.states, graph));
+  StartFresh(graph);
   // Types follow from values in some models: shapes that the model computes.
   FoldOptions fold;
   fold.keep_quantized = true;  // as the planner sees it

@@ -19,10 +19,86 @@ struct Flags {
   std::string bundle, output_directory, trace, mode = "both";
   std::vector<std::string> inputs;
   int threads = 2;
-  int repeat = 1;
+  int runs = 0, repeat = 1;
   uint64_t seed = 1;
+  bool reset_state = false;
   bool json = false, trusted = false;
 };
+
+RunMode ModeOf(const std::string& name) {
+  if (name == "values") return RunMode::kValues;
+  return name == "cycles" ? RunMode::kCycles : RunMode::kBoth;
+}
+
+// What the runs gave.
+struct Results {
+  SimReport report;
+  std::vector<double> run_ms;
+  HostTimeline timeline;  // of the last run, where a trace is asked for
+  int runs = 1;           // in a sequence
+};
+
+std::string DirectoryOfRun(const Flags& flags, int run, int runs) {
+  return runs == 1 ? flags.output_directory : fmt::format("{}/run_{}", flags.output_directory, run);
+}
+
+// The sequence of runs, `--repeat` times, each time from the states of a new context.
+absl::Status RunSequences(const Flags& flags, const Program& program, Context& context,
+                          Progress& progress, Results& results) {
+  BERTH_ASSIGN_OR_RETURN(const InputSequence sequence,
+                         ParseInputs(program.inputs(), flags.inputs, flags.runs));
+  results.runs = sequence.runs;
+  RunOptions options;
+  options.mode = ModeOf(flags.mode);
+  if (!flags.trace.empty()) {
+    options.record_commands = true;
+    options.timeline = &results.timeline;
+  }
+  const bool writes = !flags.output_directory.empty() && options.mode != RunMode::kCycles;
+  std::vector<Tensor> outputs = MakeOutputs(program.outputs());
+  const std::vector<TensorView> output_views = MutableViews(outputs);
+  std::vector<Tensor> inputs;
+  for (int i = 0; i < flags.repeat; ++i) {
+    for (int run = 0; run < sequence.runs; ++run) {
+      if (run == 0 || flags.reset_state) context.ResetState();
+      if (sequence.runs > 1 || i == 0) {
+        BERTH_ASSIGN_OR_RETURN(inputs, InputsOfRun(program.inputs(), sequence, run, flags.seed));
+      }
+      progress.Say(fmt::format("running '{}', {} of {}", flags.bundle,
+                               int64_t{i} * sequence.runs + run + 1,
+                               int64_t{flags.repeat} * sequence.runs));
+      const Stopwatch watch;
+      BERTH_RETURN_IF_ERROR(context.Run(Views(inputs), output_views, options, &results.report));
+      results.run_ms.push_back(watch.Milliseconds());
+      if (!writes || i > 0) continue;
+      BERTH_RETURN_IF_ERROR(WriteOutputs(DirectoryOfRun(flags, run, sequence.runs), outputs));
+    }
+  }
+  std::sort(results.run_ms.begin(), results.run_ms.end());
+  return absl::OkStatus();
+}
+
+void Print(const Flags& flags, const BundleContents& info, double load_ms, const Results& results) {
+  const RunMode mode = ModeOf(flags.mode);
+  const double median_ms = results.run_ms[results.run_ms.size() / 2];
+  if (flags.json) {
+    nlohmann::ordered_json json;
+    AddPlanJson(info, json);
+    if (mode != RunMode::kValues) AddReportJson(results.report, info, json);
+    json["load_ms"] = load_ms;
+    json["run_ms"] = median_ms;
+    json["runs"] = results.runs;
+    json["state_count"] = info.states.size();
+    PrintJson(json);
+    return;
+  }
+  if (mode != RunMode::kValues) fmt::print("{}", ReportText(results.report, info));
+  fmt::print("Host time {:.2f} ms (median of {}), {} thread(s)\n", median_ms, results.run_ms.size(),
+             flags.threads);
+  if (results.runs == 1 || info.states.empty()) return;
+  fmt::print("{} states, {}\n", info.states.size(),
+             flags.reset_state ? "reset before every run" : "kept from run to run");
+}
 
 absl::Status Run(const Flags& flags) {
   Progress progress(fmt::format("verifying '{}'", flags.bundle));
@@ -36,53 +112,16 @@ absl::Status Run(const Flags& flags) {
   context_options.threads = flags.threads;
   BERTH_ASSIGN_OR_RETURN(const std::unique_ptr<Context> context,
                          Context::Create(program, pool, context_options));
-  BERTH_ASSIGN_OR_RETURN(const std::vector<Tensor> inputs,
-                         MakeInputs(program->inputs(), flags.inputs, flags.seed));
-  std::vector<Tensor> outputs = MakeOutputs(program->outputs());
-  const std::vector<ConstTensorView> input_views = Views(inputs);
-  const std::vector<TensorView> output_views = MutableViews(outputs);
-  RunOptions options;
-  options.mode = flags.mode == "values"   ? RunMode::kValues
-                 : flags.mode == "cycles" ? RunMode::kCycles
-                                          : RunMode::kBoth;
-  HostTimeline timeline;
-  if (!flags.trace.empty()) {
-    options.record_commands = true;
-    options.timeline = &timeline;
-  }
-  SimReport report;
-  std::vector<double> run_ms;
-  for (int i = 0; i < flags.repeat; ++i) {
-    progress.Say(fmt::format("running '{}', {} of {}", flags.bundle, i + 1, flags.repeat));
-    const Stopwatch watch;
-    BERTH_RETURN_IF_ERROR(context->Run(input_views, output_views, options, &report));
-    run_ms.push_back(watch.Milliseconds());
-  }
-  std::sort(run_ms.begin(), run_ms.end());
-  if (!flags.output_directory.empty() && options.mode != RunMode::kCycles) {
-    BERTH_RETURN_IF_ERROR(WriteOutputs(flags.output_directory, outputs));
-  }
+  Results results;
+  BERTH_RETURN_IF_ERROR(RunSequences(flags, *program, *context, progress, results));
   if (!flags.trace.empty()) {
     progress.Say(fmt::format("writing '{}'", flags.trace));
     BERTH_RETURN_IF_ERROR(
         WriteFile(flags.trace, TraceJson(program->bundle().program(), program->bundle().info(),
-                                         report, timeline.Finish())));
+                                         results.report, results.timeline.Finish())));
   }
   progress.Stop();
-  const double median_ms = run_ms[run_ms.size() / 2];
-  const BundleContents& info = program->bundle().info();
-  if (flags.json) {
-    nlohmann::ordered_json json;
-    AddPlanJson(info, json);
-    if (options.mode != RunMode::kValues) AddReportJson(report, info, json);
-    json["load_ms"] = load_ms;
-    json["run_ms"] = median_ms;
-    PrintJson(json);
-    return absl::OkStatus();
-  }
-  if (options.mode != RunMode::kValues) fmt::print("{}", ReportText(report, info));
-  fmt::print("Host time {:.2f} ms (median of {}), {} thread(s)\n", median_ms, flags.repeat,
-             flags.threads);
+  Print(flags, program->bundle().info(), load_ms, results);
   return absl::OkStatus();
 }
 
@@ -93,9 +132,11 @@ void AddRunCommand(CLI::App& app, CommandAction& action) {
   CLI::App* command = app.add_subcommand("run", "Run a bundle on the simulated machine");
   command->add_option("bundle", flags->bundle, "Bundle file")->required();
   command->add_option("--input", flags->inputs,
-                      "name=file.npy or position=file.npy; random values where not given");
+                      "name=file.npy or position=file.npy; random values where not given; an "
+                      "input given several times makes as many runs in sequence");
   command->add_option("--output-dir", flags->output_directory,
-                      "Write output_0.npy, output_1.npy, ... there");
+                      "Write output_0.npy, output_1.npy, ... there; of several runs in sequence "
+                      "into run_0, run_1, ...");
   command->add_option("--trace", flags->trace,
                       "Write the (last) run as a trace for Perfetto or chrome://tracing");
   command->add_option("--mode", flags->mode, "values, cycles or both")
@@ -104,7 +145,16 @@ void AddRunCommand(CLI::App& app, CommandAction& action) {
   command->add_option("--threads", flags->threads, "Workers on the host")
       ->check(CLI::Range(1, 1024))
       ->capture_default_str();
-  command->add_option("--repeat", flags->repeat, "Runs; the median time is reported")
+  command
+      ->add_option("--runs", flags->runs,
+                   "Runs in sequence, with states kept from one to the next; as many as the "
+                   "input that is given most often where it is not said")
+      ->check(CLI::Range(1, 1000000));
+  command->add_flag("--reset-state", flags->reset_state,
+                    "Every run of a sequence begins with the states of a new context");
+  command
+      ->add_option("--repeat", flags->repeat,
+                   "All of it so many times, from the same states; the median time is reported")
       ->check(CLI::Range(1, 1000000))
       ->capture_default_str();
   command->add_option("--seed", flags->seed, "Of random inputs")->capture_default_str();

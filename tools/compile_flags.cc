@@ -1,8 +1,10 @@
 #include "tools/compile_flags.h"
 
+#include <algorithm>
 #include <charconv>
 
 #include "kernels/reference/reference.h"
+#include "tools/npy.h"
 
 namespace berth {
 
@@ -16,8 +18,17 @@ void AddCompileFlags(CLI::App& command, CompileFlags& flags) {
                      "Print a stage's text: import, graph, order, pool, tiles, program");
   command.add_flag("--no-double-buffer", flags.no_double_buffer,
                    "The same tiles through one buffer each");
-  command.add_flag("--expose-state", flags.expose_state,
-                   "States of a TFLite model become inputs and outputs");
+  CLI::Option* expose = command.add_flag("--expose-state", flags.expose_state,
+                                         "States of a TFLite model become inputs and outputs");
+  command
+      .add_flag("--fresh-state", flags.fresh_state,
+                "States of a TFLite model begin anew in every run")
+      ->excludes(expose);
+  command.add_option("--state", flags.states,
+                     "An output that is an input of the next run: input=output (repeatable); "
+                     "contexts keep it from run to run");
+  command.add_option("--initial-state", flags.initial_states,
+                     "What a --state holds at first: input=file.npy (repeatable); else zeros");
   command
       .add_option("--dtype", flags.dtype,
                   "Storage of floats: fp16 and bf16 keep weights and activations at half size and "
@@ -58,6 +69,29 @@ absl::StatusOr<std::pair<std::string, std::string>> SplitAssignment(const std::s
   return std::pair(text.substr(0, equals), text.substr(equals + 1));
 }
 
+namespace {
+
+absl::StatusOr<std::vector<StateBinding>> ParseStates(const CompileFlags& flags) {
+  std::vector<StateBinding> states;
+  for (const std::string& text : flags.states) {
+    BERTH_ASSIGN_OR_RETURN(auto assignment, SplitAssignment(text, "--state"));
+    states.push_back({std::move(assignment.first), std::move(assignment.second), std::nullopt});
+  }
+  for (const std::string& text : flags.initial_states) {
+    BERTH_ASSIGN_OR_RETURN(const auto assignment, SplitAssignment(text, "--initial-state"));
+    const auto state = std::find_if(states.begin(), states.end(), [&](const StateBinding& s) {
+      return s.input == assignment.first;
+    });
+    if (state == states.end()) {
+      return InvalidArgument("--initial-state '{}': no --state of that input", text);
+    }
+    BERTH_ASSIGN_OR_RETURN(state->initial, ReadNpy(assignment.second));
+  }
+  return states;
+}
+
+}  // namespace
+
 absl::StatusOr<CompileOptions> ToCompileOptions(const CompileFlags& flags) {
   CompileOptions options;
   BERTH_ASSIGN_OR_RETURN(options.config, LoadTarget(flags.target));
@@ -70,7 +104,10 @@ absl::StatusOr<CompileOptions> ToCompileOptions(const CompileFlags& flags) {
   options.float_storage = flags.dtype == "fp16"   ? DType::kFloat16
                           : flags.dtype == "bf16" ? DType::kBFloat16
                                                   : DType::kFloat32;
-  options.expose_state = flags.expose_state;
+  options.state_mode = flags.expose_state  ? StateMode::kExpose
+                       : flags.fresh_state ? StateMode::kFresh
+                                           : StateMode::kKeep;
+  BERTH_ASSIGN_OR_RETURN(options.states, ParseStates(flags));
   options.pool_budget_bytes = flags.pool_budget_bytes;
   if (!flags.dump_stages.empty()) {
     options.dump = [stages = flags.dump_stages](std::string_view stage, const std::string& text) {

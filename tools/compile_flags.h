@@ -15,7 +15,9 @@ struct CompileFlags {
   std::vector<std::string> dump_stages;
   std::string dtype = "fp32";
   bool no_double_buffer = false;
-  bool expose_state = false;
+  bool expose_state = false, fresh_state = false;
+  std::vector<std::string> states;          // input=output
+  std::vector<std::string> initial_states;  // input=file.npy
   int64_t pool_budget_bytes = 0;
 };
 

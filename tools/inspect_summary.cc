@@ -71,6 +71,13 @@ nlohmann::ordered_json Interface(const std::vector<TensorInfo>& tensors) {
   return list;
 }
 
+std::vector<TensorInfo> StateTensors(const BundleContents& info) {
+  std::vector<TensorInfo> tensors;
+  for (const StateInfo& state : info.states)
+    tensors.push_back({state.name, StateType(info, state)});
+  return tensors;
+}
+
 nlohmann::ordered_json SectionsJson(const Inspection& i) {
   nlohmann::ordered_json list = nlohmann::ordered_json::array();
   for (size_t s = 0; s < i.sections.bytes.size(); ++s) {
@@ -154,10 +161,13 @@ absl::Status AddSummaryJson(const std::string& path, const Bundle& bundle,
                     {"pool_bytes", i.memory.pool_bytes},
                     {"scratchpad_bytes", i.memory.scratchpad_bytes},
                     {"accumulator_bytes", i.memory.accumulator_bytes},
+                    {"state_bytes", i.memory.state_bytes},
                     {"arena_bytes", i.memory.arena_bytes}};
   json["sections"] = SectionsJson(i);
-  json["inputs"] = Interface(i.info().inputs);
-  json["outputs"] = Interface(i.info().outputs);
+  const CallersInterface interface = InterfaceOf(i.info());
+  json["inputs"] = Interface(interface.inputs);
+  json["outputs"] = Interface(interface.outputs);
+  json["states"] = Interface(StateTensors(i.info()));
   json["plans"] = PlansJson(i.info());
   json["engines"] = EnginesJson(i);
   json["ops"] = OpsJson(i);
@@ -174,11 +184,15 @@ absl::Status PrintSummary(const std::string& path, const Bundle& bundle) {
   }
   fmt::print(
       "Memory: {} bytes of constants for all contexts; for each context an arena of {} bytes "
-      "(pool {}, scratchpad {}, accumulators {})\n",
+      "(pool {}, scratchpad {}, accumulators {}, states {})\n",
       i.memory.constants_bytes, i.memory.arena_bytes, i.memory.pool_bytes,
-      i.memory.scratchpad_bytes, i.memory.accumulator_bytes);
-  PrintTensors("Inputs", i.info().inputs);
-  PrintTensors("Outputs", i.info().outputs);
+      i.memory.scratchpad_bytes, i.memory.accumulator_bytes, i.memory.state_bytes);
+  const CallersInterface interface = InterfaceOf(i.info());
+  PrintTensors("Inputs", interface.inputs);
+  PrintTensors("Outputs", interface.outputs);
+  if (!i.info().states.empty()) {
+    PrintTensors("States, kept from run to run", StateTensors(i.info()));
+  }
   fmt::print("{}  cycles at least {}, DRAM bytes at least {}\nCommands by engine\n",
              PlanText(i.info()), i.info().cycles_lower_bound, i.info().dram_bytes_lower_bound);
   const ProgramView& program = i.bundle.program();

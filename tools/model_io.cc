@@ -1,5 +1,6 @@
 #include "tools/model_io.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <filesystem>
@@ -46,29 +47,56 @@ Tensor RandomTensor(const TensorType& type, uint64_t seed) {
   return tensor;
 }
 
-absl::StatusOr<std::vector<Tensor>> MakeInputs(const std::vector<TensorInfo>& infos,
-                                               const std::vector<std::string>& assignments,
-                                               uint64_t seed) {
-  std::vector<std::string> files(infos.size());
+absl::StatusOr<InputSequence> ParseInputs(const std::vector<TensorInfo>& infos,
+                                          const std::vector<std::string>& assignments, int runs) {
+  InputSequence sequence;
+  sequence.files.resize(infos.size());
   for (const std::string& text : assignments) {
     BERTH_ASSIGN_OR_RETURN(const auto assignment, SplitAssignment(text, "--input"));
     BERTH_ASSIGN_OR_RETURN(const size_t index, FindInput(infos, assignment.first));
-    files[index] = assignment.second;
+    sequence.files[index].push_back(assignment.second);
   }
-  std::vector<Tensor> inputs;
+  sequence.runs = std::max(runs, 1);
+  for (const std::vector<std::string>& files : sequence.files) {
+    if (runs == 0) sequence.runs = std::max(sequence.runs, static_cast<int>(files.size()));
+  }
   for (size_t i = 0; i < infos.size(); ++i) {
-    if (files[i].empty()) {
-      inputs.push_back(RandomTensor(infos[i].type, seed + i));
+    const size_t count = sequence.files[i].size();
+    if (count > 1 && count != static_cast<size_t>(sequence.runs)) {
+      return InvalidArgument("--input '{}': {} files for {} runs", infos[i].name, count,
+                             sequence.runs);
+    }
+  }
+  return sequence;
+}
+
+absl::StatusOr<std::vector<Tensor>> InputsOfRun(const std::vector<TensorInfo>& infos,
+                                                const InputSequence& sequence, int run,
+                                                uint64_t seed) {
+  std::vector<Tensor> inputs;
+  const uint64_t first_seed = seed + static_cast<uint64_t>(run) * infos.size();
+  for (size_t i = 0; i < infos.size(); ++i) {
+    const std::vector<std::string>& files = sequence.files[i];
+    if (files.empty()) {
+      inputs.push_back(RandomTensor(infos[i].type, first_seed + i));
       continue;
     }
-    BERTH_ASSIGN_OR_RETURN(Tensor tensor, ReadNpy(files[i]));
+    const std::string& file = files[files.size() == 1 ? 0 : static_cast<size_t>(run)];
+    BERTH_ASSIGN_OR_RETURN(Tensor tensor, ReadNpy(file));
     if (tensor.type() != infos[i].type) {
-      return InvalidArgument("input {} ('{}'): '{}' holds {}, {} expected", i, infos[i].name,
-                             files[i], tensor.type().ToString(), infos[i].type.ToString());
+      return InvalidArgument("input {} ('{}'): '{}' holds {}, {} expected", i, infos[i].name, file,
+                             tensor.type().ToString(), infos[i].type.ToString());
     }
     inputs.push_back(std::move(tensor));
   }
   return inputs;
+}
+
+absl::StatusOr<std::vector<Tensor>> MakeInputs(const std::vector<TensorInfo>& infos,
+                                               const std::vector<std::string>& assignments,
+                                               uint64_t seed) {
+  BERTH_ASSIGN_OR_RETURN(const InputSequence sequence, ParseInputs(infos, assignments, 1));
+  return InputsOfRun(infos, sequence, 0, seed);
 }
 
 std::vector<Tensor> MakeOutputs(const std::vector<TensorInfo>& infos) {

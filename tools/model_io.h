@@ -14,6 +14,20 @@ namespace berth {
 absl::StatusOr<std::vector<Tensor>> MakeInputs(const std::vector<TensorInfo>& infos,
                                                const std::vector<std::string>& assignments,
                                                uint64_t seed);
+
+// The inputs of several runs, one after the other: an input that is given once is the same in all
+// of them, one that is given as often as there are runs is given in order.
+struct InputSequence {
+  std::vector<std::vector<std::string>> files;  // of each input; none: random values
+  int runs = 1;
+};
+// `runs` 0: as many as the input that is given most often. InvalidArgument for numbers that differ.
+absl::StatusOr<InputSequence> ParseInputs(const std::vector<TensorInfo>& infos,
+                                          const std::vector<std::string>& assignments, int runs);
+absl::StatusOr<std::vector<Tensor>> InputsOfRun(const std::vector<TensorInfo>& infos,
+                                                const InputSequence& sequence, int run,
+                                                uint64_t seed);
+
 Tensor RandomTensor(const TensorType& type, uint64_t seed);
 
 // Zero-filled tensors for `infos`.

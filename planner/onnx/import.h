@@ -14,6 +14,13 @@
 
 namespace berth {
 
+// What becomes of a state that a TFLite model keeps between runs (a variable tensor).
+enum class StateMode : uint8_t {
+  kFresh,   // its initial value in every run
+  kExpose,  // an input and an output "<name>/next", behind the model's own
+  kKeep,    // the same, bound to each other (Graph::states)
+};
+
 struct ImportOptions {
   // Fixes the shape of an input by name; a dimension that the model fixes must agree. Other inputs
   // that share a named dimension follow.
@@ -22,9 +29,7 @@ struct ImportOptions {
   std::vector<Shape> shapes_by_position;
   // Makes an input a constant: the graph has it no more.
   std::map<std::string, Tensor> constant_inputs;
-  // States that a TFLite model keeps between runs become inputs, and outputs "<name>/next" behind
-  // the model's own. Off: they are zero before every run.
-  bool expose_state = false;
+  StateMode state_mode = StateMode::kFresh;
 };
 
 // NotFound, InvalidArgument (the file, the model or the options are wrong) or Unimplemented (all

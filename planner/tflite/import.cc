@@ -15,7 +15,7 @@ class TfliteBuilder {
     state_.file = std::move(file);
     state_.subgraph = state_.file.model->subgraphs()->Get(0);
     state_.own_kernels = HasRunTimeShapes(state_.file);
-    state_.expose_state = options.expose_state;
+    state_.keeps_states = options.state_mode != StateMode::kFresh;
     if (state_.subgraph->tensors() != nullptr) {
       state_.values.resize(state_.subgraph->tensors()->size(), ValueId::kNone);
     }
@@ -113,9 +113,29 @@ class TfliteBuilder {
       BERTH_RETURN_IF_ERROR(AddOutput(tensor, value, TfliteTensorName(*state_.subgraph, tensor)));
     }
     for (const TfliteNextState& next : state_.next_states) {
-      BERTH_RETURN_IF_ERROR(AddOutput(next.tensor, next.value,
-                                      TfliteTensorName(*state_.subgraph, next.tensor) + "/next"));
+      const std::string name = TfliteTensorName(*state_.subgraph, next.tensor);
+      BERTH_RETURN_IF_ERROR(AddOutput(next.tensor, next.value, name + "/next"));
+      if (options_.state_mode == StateMode::kKeep) BERTH_RETURN_IF_ERROR(AddState(next, name));
     }
+    return absl::OkStatus();
+  }
+
+  // As TFLite resets variable tensors: int8 to the zero point, all others to zeros.
+  absl::Status AddState(const TfliteNextState& next, const std::string& name) {
+    Graph& graph = state_.graph;
+    GraphState state{name, next.input, graph.outputs.size() - 1, nullptr};
+    const TensorType& type = graph.at(graph.inputs[next.input]).type;
+    BERTH_ASSIGN_OR_RETURN(
+        const auto quantization,
+        ReadQuantization(*state_.subgraph->tensors()->Get(static_cast<uint32_t>(next.tensor))));
+    if (type.dtype == DType::kInt8 && quantization) {
+      Tensor initial(type);
+      for (int8_t& value : initial.Values<int8_t>()) {
+        value = static_cast<int8_t>(quantization->zero_points[0]);
+      }
+      state.initial = std::make_shared<const Tensor>(std::move(initial));
+    }
+    graph.states.push_back(std::move(state));
     return absl::OkStatus();
   }
 

@@ -223,7 +223,7 @@ absl::StatusOr<ValueId> TfliteOpImport::StateBefore(int i) {
   const int tensor = InputTensor(i);
   ValueId& value = state_.values[static_cast<size_t>(tensor)];
   if (value != ValueId::kNone || !TensorAt(tensor).is_variable()) return Stored(i);
-  if (!state_.expose_state) return ValueId::kNone;
+  if (!state_.keeps_states) return ValueId::kNone;
   BERTH_ASSIGN_OR_RETURN(TensorType type, TfliteType(TensorAt(tensor)));
   value = state_.graph.AddValue(TfliteTensorName(*state_.subgraph, tensor), std::move(type));
   state_.graph.inputs.push_back(value);
@@ -231,8 +231,13 @@ absl::StatusOr<ValueId> TfliteOpImport::StateBefore(int i) {
 }
 
 void TfliteOpImport::SetStateAfter(int i, ValueId stored) {
-  if (!HasInput(i) || !TensorAt(InputTensor(i)).is_variable() || !state_.expose_state) return;
-  state_.next_states.push_back({InputTensor(i), stored});
+  if (!HasInput(i) || !TensorAt(InputTensor(i)).is_variable() || !state_.keeps_states) return;
+  const std::vector<ValueId>& inputs = state_.graph.inputs;
+  const ValueId before = state_.values[static_cast<size_t>(InputTensor(i))];
+  const auto input = std::find(inputs.begin(), inputs.end(), before);
+  if (input == inputs.end()) return;  // written by another operator before
+  state_.next_states.push_back(
+      {InputTensor(i), static_cast<size_t>(input - inputs.begin()), stored});
 }
 
 absl::StatusOr<ValueId> TfliteOpImport::Apply(OpKind kind, std::vector<ValueId> inputs,

@@ -27,9 +27,10 @@ struct TflitePadded {
   std::vector<int64_t> before, after;  // height, width
 };
 
-// A state of the model after the run.
+// A state of the model: the input that it is before the run, and its value after it.
 struct TfliteNextState {
   int tensor = 0;
+  size_t input = 0;  // position among the graph's
   ValueId value = ValueId::kNone;
 };
 
@@ -43,7 +44,7 @@ struct TfliteGraphState {
   std::map<ValueId, TflitePadded> padded;
   // TFLite runs the file by its own kernels (HasRunTimeShapes), not by XNNPACK's.
   bool own_kernels = false;
-  bool expose_state = false;  // states are inputs and outputs; else they are zero before every run
+  bool keeps_states = false;  // states are inputs and outputs; else they are new in every run
   std::vector<TfliteNextState> next_states;
 };
 

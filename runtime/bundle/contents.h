@@ -20,6 +20,16 @@ struct TensorInfo {
   TensorType type;
 };
 
+// A state that a context keeps from run to run: what a run writes as output `output` is what the
+// next one reads as input `input` (positions in the lists above, one type for both). The caller
+// sees neither of them.
+struct StateInfo {
+  std::string name;
+  uint32_t input = 0, output = 0;
+  // What it holds at first and after a reset. Empty: zeros; one element: that, repeated; else all.
+  std::vector<std::byte> initial;
+};
+
 // One op of the planned graph: Command::op is a position in this table.
 struct OpInfo {
   std::string name;      // of the node
@@ -84,9 +94,10 @@ struct BundleContents {
   std::string model_name;
   NpuConfig config;
   TileProgram program;
-  ConflictGraph conflicts;           // what the executor may run in parallel
-  std::vector<std::byte> constants;  // the constants region
-  std::vector<TensorInfo> inputs, outputs;
+  ConflictGraph conflicts;                  // what the executor may run in parallel
+  std::vector<std::byte> constants;         // the constants region
+  std::vector<TensorInfo> inputs, outputs;  // of the program, states included
+  std::vector<StateInfo> states;
   std::vector<OpInfo> ops;
   std::vector<ValueInfo> values;          // in order of the graph
   std::vector<std::string> buffer_names;  // Slot::name

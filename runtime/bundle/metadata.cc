@@ -55,6 +55,20 @@ absl::Status ReadValues(const fb::Metadata& metadata, BundleContents& contents) 
   return absl::OkStatus();
 }
 
+// What a state is bound to is checked with the regions.
+absl::Status ReadStates(const fb::Metadata& metadata, BundleContents& contents) {
+  if (metadata.states() == nullptr) return absl::OkStatus();
+  for (const fb::StateInfo* info : *metadata.states()) {
+    StateInfo state{info->name()->str(), info->input(), info->output(), {}};
+    if (info->initial() != nullptr) {
+      const auto* first = reinterpret_cast<const std::byte*>(info->initial()->data());
+      state.initial.assign(first, first + info->initial()->size());
+    }
+    contents.states.push_back(std::move(state));
+  }
+  return absl::OkStatus();
+}
+
 absl::Status ReadMemories(const fb::Metadata& metadata, BundleContents& contents) {
   for (const fb::MemoryPlan* plan : *metadata.memories()) {
     if (plan->status() > static_cast<uint8_t>(PlanStatus::kTimeout)) {
@@ -115,6 +129,7 @@ absl::Status ReadMetadata(absl::Span<const std::byte> bytes, BundleContents& con
   }
   BERTH_RETURN_IF_ERROR(ReadMachine(metadata, contents.program));
   BERTH_RETURN_IF_ERROR(ReadValues(metadata, contents));
+  BERTH_RETURN_IF_ERROR(ReadStates(metadata, contents));
   BERTH_RETURN_IF_ERROR(ReadMemories(metadata, contents));
   contents.cycles_lower_bound = metadata.cycles_lower_bound();
   contents.dram_bytes_lower_bound = metadata.dram_bytes_lower_bound();

@@ -4,6 +4,7 @@
 #include "runtime/bundle/bundle.h"
 #include "runtime/bundle/metadata.h"
 #include "runtime/bundle/sections.h"
+#include "runtime/bundle/states.h"
 
 namespace berth {
 namespace {
@@ -100,6 +101,7 @@ bool Same(const ConflictGraphView& a, const ConflictGraphView& b) {
 
 absl::Status Bundle::Check(LoadLevel level) const {
   BERTH_RETURN_IF_ERROR(CheckInterface(info_));
+  BERTH_RETURN_IF_ERROR(CheckStates(info_));
   BERTH_RETURN_IF_ERROR(CheckConflictShape(conflicts_, program_.commands.size()));
   for (const DramRegion& region : program_.regions) {
     if (region.kind == RegionKind::kConstants &&

@@ -47,6 +47,14 @@ flatbuffers::Offset<fb::MemoryPlan> Pack(flatbuffers::FlatBufferBuilder& builder
                               static_cast<uint8_t>(plan.status));
 }
 
+flatbuffers::Offset<fb::StateInfo> Pack(flatbuffers::FlatBufferBuilder& builder,
+                                        const StateInfo& state) {
+  const auto name = builder.CreateString(state.name);
+  const auto initial = builder.CreateVector(reinterpret_cast<const uint8_t*>(state.initial.data()),
+                                            state.initial.size());
+  return fb::CreateStateInfo(builder, name, state.input, state.output, initial);
+}
+
 template <typename Result, typename Item>
 auto PackAll(flatbuffers::FlatBufferBuilder& builder, const std::vector<Item>& items) {
   std::vector<flatbuffers::Offset<Result>> packed;
@@ -73,10 +81,12 @@ void PackMetadata(flatbuffers::FlatBufferBuilder& builder, const BundleContents&
   const auto region_list = builder.CreateVectorOfStructs(regions);
   const auto memories = PackAll<fb::MemoryPlan>(builder, contents.memories);
   const auto values = PackAll<fb::ValueInfo>(builder, contents.values);
-  builder.Finish(fb::CreateMetadata(
-      builder, model_name, config_json, inputs, outputs, ops, buffer_names, engine_list,
-      region_list, memories, contents.program.scratchpad_bytes, contents.program.accumulator_bytes,
-      contents.cycles_lower_bound, contents.dram_bytes_lower_bound, contents.compile_ms, values));
+  const auto states = PackAll<fb::StateInfo>(builder, contents.states);
+  builder.Finish(
+      fb::CreateMetadata(builder, model_name, config_json, inputs, outputs, ops, buffer_names,
+                         engine_list, region_list, memories, contents.program.scratchpad_bytes,
+                         contents.program.accumulator_bytes, contents.cycles_lower_bound,
+                         contents.dram_bytes_lower_bound, contents.compile_ms, values, states));
 }
 
 struct Section {

@@ -99,7 +99,7 @@ TEST(TfliteIntegerSvdf, AgreesWithFixedPointArithmetic) {
     std::mt19937_64 random(seed);
     Layer layer(random);
     ImportOptions options;
-    options.expose_state = true;
+    options.state_mode = StateMode::kExpose;
     auto graph = ImportBytes(layer.Bytes(), options);
     ASSERT_TRUE(graph.ok()) << graph.status();
     FoldOptions fold;

@@ -113,7 +113,7 @@ void CheckLstm(const LstmCase& c, uint64_t seed) {
       c.time_major ? Shape{c.steps, c.batch, c.inputs} : Shape{c.batch, c.steps, c.inputs};
   std::vector<Tensor> inputs = {FloatTensor(shape, x)};
   ImportOptions options;
-  options.expose_state = c.expose_state;
+  options.state_mode = c.expose_state ? StateMode::kExpose : StateMode::kFresh;
   if (c.expose_state) {
     h = RandomFloats(h.size(), random);
     cell = RandomFloats(cell.size(), random);
@@ -196,7 +196,7 @@ TEST(TfliteRecurrent, SvdfWithAndWithoutItsPast) {
     Floats before(kBatch * kFilters * kMemory);
     std::vector<Tensor> inputs = {FloatTensor({kBatch, kInputs}, x)};
     ImportOptions options;
-    options.expose_state = past;
+    options.state_mode = past ? StateMode::kExpose : StateMode::kFresh;
     if (past) {
       before = RandomFloats(before.size(), random);
       inputs.push_back(FloatTensor({kBatch, kFilters * kMemory}, before));

@@ -1,4 +1,8 @@
-// Context: the state of one request at a time over a shared Program.
+// Context: one request at a time over a shared Program, and the states that it keeps from run to
+// run.
+//
+// Each state has two buffers: a run reads the one and writes the other, and they change places when
+// it ends well. Nothing is copied, and a run that fails or is stopped leaves every state as it was.
 #pragma once
 
 #include <tbb/task_arena.h>
@@ -42,7 +46,8 @@ class Context {
 
   // Buffers in the program's order, dense row-major, dtype and shape as the program's. Outputs may
   // overlap neither each other nor an input. The report is filled for kCycles and kBoth. In mode
-  // kValues a run makes no heap allocation of its own.
+  // kValues a run makes no heap allocation of its own. Runs for values take the states one step on;
+  // one for kCycles leaves them alone.
   absl::Status Run(absl::Span<const ConstTensorView> inputs, absl::Span<const TensorView> outputs,
                    const RunOptions& options = {}, SimReport* report = nullptr);
 
@@ -50,17 +55,34 @@ class Context {
   // is never lost. Runs after that are not affected.
   void Cancel() { cancel_.store(true, std::memory_order_relaxed); }
 
+  // States are what they are in a new context. Not while a run is in progress.
+  void ResetState();
+  // What a state (by its position in Program::states) holds between two runs; valid until the next
+  // run.
+  ConstTensorView state(size_t position) const;
+  // Sets it. InvalidArgument for another type; not while a run is in progress.
+  absl::Status SetState(size_t position, const ConstTensorView& value);
+
   const Program& program() const { return *program_; }
 
  private:
+  // The buffers of a state: what the next run reads, and what it writes.
+  struct StateBuffers {
+    std::byte* current = nullptr;
+    std::byte* next = nullptr;
+  };
+
   Context(std::shared_ptr<const Program> program, const ContextOptions& options, ArenaLease arena);
   absl::Status Bind(absl::Span<const ConstTensorView> inputs, absl::Span<const TensorView> outputs);
+  void BindRegions(absl::Span<const ConstTensorView> inputs, absl::Span<const TensorView> outputs);
 
   std::shared_ptr<const Program> program_;
   ContextOptions options_;
   ArenaLease arena_;
+  int64_t working_bytes_ = 0;  // of the arena: all but the states
   Executor executor_;
   std::unique_ptr<tbb::task_arena> own_arena_;
+  std::vector<StateBuffers> states_;
   std::vector<std::byte*> regions_;
   MemoryMap memory_;
   std::atomic<bool> cancel_{false};

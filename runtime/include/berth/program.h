@@ -10,6 +10,7 @@
 #include "base/tensor.h"
 #include "npu_sim/sim_report.h"
 #include "runtime/bundle/bundle.h"
+#include "runtime/bundle/states.h"
 #include "runtime/executor/executor.h"
 
 namespace berth {
@@ -20,6 +21,7 @@ struct MemoryRequirements {
   int64_t pool_bytes = 0;         // per arena: the DRAM pool
   int64_t scratchpad_bytes = 0;   // per arena: the simulated scratchpad
   int64_t accumulator_bytes = 0;  // per arena
+  int64_t state_bytes = 0;        // per arena: states, before and after a run
   int64_t arena_bytes = 0;        // per arena in all, alignment included
 };
 
@@ -32,8 +34,14 @@ class Program {
   static absl::StatusOr<std::shared_ptr<const Program>> FromContents(
       BundleContents contents, LoadLevel level = LoadLevel::kFull);
 
-  const std::vector<TensorInfo>& inputs() const { return bundle_->info().inputs; }
-  const std::vector<TensorInfo>& outputs() const { return bundle_->info().outputs; }
+  // The caller's; states, which contexts keep, are not among them.
+  const std::vector<TensorInfo>& inputs() const { return interface_.inputs; }
+  const std::vector<TensorInfo>& outputs() const { return interface_.outputs; }
+  const std::vector<StateInfo>& states() const { return bundle_->info().states; }
+  const TensorType& state_type(size_t state) const {
+    return StateType(bundle_->info(), states()[state]);
+  }
+  const CallersInterface& interface() const { return interface_; }
   const MemoryRequirements& memory() const { return memory_; }
   const Bundle& bundle() const { return *bundle_; }
   const ExecutionPlan& execution_plan() const { return plan_; }
@@ -47,6 +55,7 @@ class Program {
       std::shared_ptr<const Bundle> bundle);
 
   std::shared_ptr<const Bundle> bundle_;
+  CallersInterface interface_;
   ExecutionPlan plan_;
   MemoryRequirements memory_;
 };
