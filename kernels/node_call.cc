@@ -1,5 +1,6 @@
 #include "kernels/op_def.h"
 #include "kernels/read_scale.h"
+#include "kernels/tile_builder.h"
 
 namespace berth {
 namespace {
@@ -94,6 +95,35 @@ NodeCall::NodeCall(const Graph& graph, const Node& node) {
   call_.constants = constants_;
   call_.outputs = outputs_;
   call_.tail_inputs = tail_inputs_;
+}
+
+NodeCall::NodeCall(const Graph& graph, const Node& node, const OutputPart& part,
+                   absl::Span<const ValuePlacement> placements)
+    : NodeCall(graph, node) {
+  call_.part = part;
+  if (!part.is_whole()) outputs_[0].shape[part.axis] = part.range.count;
+  SetOnChip(graph, placements);
+}
+
+void NodeCall::SetOnChip(const Graph& graph, absl::Span<const ValuePlacement> placements) {
+  const auto is_resident = [&](ValueId id) {
+    return id != ValueId::kNone && placements[Index(id)].space == MemorySpace::kScratchpad;
+  };
+  const Node& node = *call_.node;
+  for (size_t i = 0; i < node.inputs.size(); ++i) {
+    const bool as_stored = !ReadScaleOf(node.attributes, i);
+    inputs_on_chip_.push_back(as_stored && is_resident(node.inputs[i]));
+  }
+  for (const FusedOp& fused : node.tail) {
+    for (size_t i = 0; i < fused.operands.size(); ++i) {
+      if (static_cast<int>(i) == fused.flow_position) continue;
+      tail_on_chip_.push_back(!ReadScaleOf(fused.attributes, i) && is_resident(fused.operands[i]));
+    }
+  }
+  call_.inputs_on_chip = inputs_on_chip_;
+  call_.tail_on_chip = tail_on_chip_;
+  call_.output_on_chip = HasOwnResidentOutput(node, placements) &&
+                         graph.at(node.outputs[0]).type.dtype == outputs_[0].dtype;
 }
 
 absl::StatusOr<std::vector<TensorType>> InferNodeTypes(const Graph& graph, const Node& node) {

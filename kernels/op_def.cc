@@ -16,4 +16,8 @@ constexpr Accessor kAccessors[] = {
 
 const OpDef& GetOpDef(OpKind kind) { return kAccessors[static_cast<size_t>(kind)](); }
 
+PartRead WholeRead(const Shape& input, int axis) {
+  return {axis, {0, axis < input.rank() ? input[axis] : 1}};
+}
+
 }  // namespace berth

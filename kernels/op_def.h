@@ -2,9 +2,11 @@
 // space, and how it becomes commands with given tile decisions.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "absl/container/inlined_vector.h"
 #include "base/status.h"
 #include "kernels/graph.h"
 #include "npu_sim/config.h"
@@ -12,6 +14,21 @@
 namespace berth {
 
 class TileBuilder;
+struct ValuePlacement;
+
+struct IndexRange {
+  int64_t begin = 0;
+  int64_t count = 0;
+  int64_t end() const { return begin + count; }
+  friend bool operator==(const IndexRange&, const IndexRange&) = default;
+};
+
+// The part of output 0 that one call computes: a range along one axis, all of the others.
+struct OutputPart {
+  int axis = -1;  // < 0: the whole output
+  IndexRange range;
+  bool is_whole() const { return axis < 0; }
+};
 
 // One use of an op: the node with the types of its operands.
 struct OpCall {
@@ -21,7 +38,17 @@ struct OpCall {
   absl::Span<const TensorType> outputs;       // before the tail; empty in a TypeRule
   // Types of the tail's operands in order of use, flow positions left out (empty in a TypeRule).
   absl::Span<const TensorType> tail_inputs;
+  // Where only a part is computed, output 0 has the part's extent; inputs are whole.
+  OutputPart part = {};
+  // Operands that stand in scratchpad as they are read need no tile (empty: none does), and neither
+  // does output 0 where it is computed in its place.
+  absl::Span<const bool> inputs_on_chip = {};
+  absl::Span<const bool> tail_on_chip = {};
+  bool output_on_chip = false;
 
+  bool IsOnChip(int i) const {
+    return i < static_cast<int>(inputs_on_chip.size()) && inputs_on_chip[static_cast<size_t>(i)];
+  }
   bool HasInput(int i) const {
     return i < static_cast<int>(inputs.size()) &&
            inputs[static_cast<size_t>(i)].dtype != DType::kUndefined;
@@ -43,6 +70,18 @@ using TypeRule = absl::StatusOr<std::vector<TensorType>> (*)(const OpCall& call)
 // Inputs whose bytes output 0 may take over when they die here (same element count and width, read
 // and written element by element).
 using InPlaceRule = std::vector<int> (*)(const OpCall& call);
+
+// What a range of outputs along one axis reads of an input: a range along one axis of that.
+struct PartRead {
+  int axis = 0;  // of the input
+  IndexRange range;
+};
+// What outputs `outputs` along `axis` read of input `input`; `call` is of the whole output. Nothing
+// where the op cannot be computed in such parts.
+using PartRule = std::optional<PartRead> (*)(const OpCall& call, int input, int axis,
+                                             IndexRange outputs);
+// All of an input that has other axes, as far as `axis` goes.
+PartRead WholeRead(const Shape& input, int axis);
 
 // Rewrites the node into simpler nodes appended to `rewrite` (kernels/rewrite.h); used by the
 // planner before lowering. Null for an op that lowers itself.
@@ -90,6 +129,7 @@ struct OpDef {
   TypeRule infer_types = nullptr;
   ExpandRule expand = nullptr;
   InPlaceRule in_place = nullptr;  // null: never
+  PartRule part = nullptr;         // null: only the whole output is computed
   SpaceRule iteration_space = nullptr;
   CostRule tile_cost = nullptr;
   LowerRule lower = nullptr;  // null: expands, or is folded at compile time
@@ -122,10 +162,18 @@ absl::StatusOr<TileShape> DefaultTile(const OpDef& op, const OpCall& call,
 class NodeCall {
  public:
   NodeCall(const Graph& graph, const Node& node);
+  // A part of the node's output, with its operands where `placements` (per value) says.
+  NodeCall(const Graph& graph, const Node& node, const OutputPart& part,
+           absl::Span<const ValuePlacement> placements);
+  NodeCall(const NodeCall&) = delete;
+  NodeCall& operator=(const NodeCall&) = delete;
   const OpCall& call() const { return call_; }
 
  private:
+  void SetOnChip(const Graph& graph, absl::Span<const ValuePlacement> placements);
+
   std::vector<TensorType> inputs_, outputs_, tail_inputs_;
+  absl::InlinedVector<bool, 4> inputs_on_chip_, tail_on_chip_;
   std::vector<const Tensor*> constants_;
   OpCall call_;
 };

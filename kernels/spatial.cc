@@ -74,6 +74,14 @@ Shape ActivationShape(DataLayout layout, int64_t batch, absl::Span<const int64_t
   return Shape(std::move(extents));
 }
 
+void TakePart(const OutputPart& part, bool transposed, AxisWindows& axes) {
+  const int spatial = part.axis - SpatialAxis(DataLayout::kNhwc, 0);
+  if (part.is_whole() || spatial < 0 || spatial >= static_cast<int>(axes.size())) return;
+  AxisWindow& axis = axes[static_cast<size_t>(spatial)];
+  axis.output = part.range.count;
+  axis.pad_begin += transposed ? part.range.begin : -part.range.begin * axis.stride;
+}
+
 absl::Status CheckSpatialRank(const Shape& shape) {
   if (shape.rank() < 3) {
     return InvalidArgument("input {} has rank {}; batch, channels and a spatial axis are needed",

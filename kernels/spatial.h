@@ -48,6 +48,9 @@ absl::StatusOr<AxisWindows> ResolveTransposedWindow(const Node& node, const Shap
 // The kernel extents of a pool, from its attribute.
 absl::StatusOr<AxisWindows> ResolvePoolWindow(const OpCall& call);
 
+// Restricts the outputs of kNhwc axes to a part; positions then count from its beginning.
+void TakePart(const OutputPart& part, bool transposed, AxisWindows& axes);
+
 // Error unless `shape` has batch, channel and 1 to 3 spatial axes.
 absl::Status CheckSpatialRank(const Shape& shape);
 // An attribute of `count` ints, each in [least, 2^15); `otherwise` for all when absent.

@@ -14,7 +14,28 @@ TileView ReadFlow(const FusedOp& fused, const TileView& tile, TileBuilder& build
   return flow;
 }
 
-TileView EmitFused(const FusedOp& fused, const Box& box, const TileView& tile,
+// Whether the last op of a tail writes straight to where the result is resident: over operands at
+// most that it may overwrite.
+bool GoesToItsPlace(const FusedOp& fused, ValueId result, const VectorSteps& steps,
+                    const TileBuilder& builder) {
+  if (result == ValueId::kNone || !builder.IsResident(result) ||
+      builder.graph().at(result).type.dtype != fused.dtype) {
+    return false;
+  }
+  for (size_t i = 0; i < fused.operands.size(); ++i) {
+    const int position = static_cast<int>(i);
+    const ValueId operand = fused.operands[i];
+    if (position == fused.flow_position || operand == ValueId::kNone ||
+        !builder.ShareBuffer(result, operand)) {
+      continue;
+    }
+    if (!steps.MayOverwrite(position) || !builder.StandInOnePlace(result, operand)) return false;
+  }
+  return steps.MayOverwrite(fused.flow_position);
+}
+
+// `result`: of the whole tail, where this is its last op; kNone otherwise.
+TileView EmitFused(const FusedOp& fused, ValueId result, const Box& box, const TileView& tile,
                    TileBuilder& builder) {
   const Graph& graph = builder.graph();
   const OpDef& op = GetOpDef(fused.kind);
@@ -41,7 +62,10 @@ TileView EmitFused(const FusedOp& fused, const Box& box, const TileView& tile,
     }
   }
   const bool in_place = fused.dtype == flow.dtype && steps->MayOverwrite(fused.flow_position);
-  const TileView out = in_place ? flow : builder.NewTile(fused.dtype, box.extent, "tail result");
+  const TileView out = GoesToItsPlace(fused, result, *steps, builder)
+                           ? builder.ResidentView(result, box)
+                       : in_place ? flow
+                                  : builder.NewTile(fused.dtype, box.extent, "tail result");
   EmitSteps(*steps, operands, out, builder);
   return out;
 }
@@ -100,7 +124,8 @@ AbsorbedTail AbsorbActivation(const Graph& graph, const Node& node) {
 TileView EmitTail(const Node& node, size_t first, const Box& box, TileView tile,
                   TileBuilder& builder) {
   for (size_t i = first; i < node.tail.size(); ++i) {
-    tile = EmitFused(node.tail[i], box, tile, builder);
+    const bool is_last = i + 1 == node.tail.size();
+    tile = EmitFused(node.tail[i], is_last ? node.outputs[0] : ValueId::kNone, box, tile, builder);
   }
   return tile;
 }
@@ -108,8 +133,8 @@ TileView EmitTail(const Node& node, size_t first, const Box& box, TileView tile,
 namespace {
 
 // Tiles of the other operands, and of all that are read as floats.
-int64_t FusedOperandBytes(const FusedOp& fused, absl::Span<const TensorType> operands, DType flow,
-                          const Extents& box_extent) {
+int64_t FusedOperandBytes(const FusedOp& fused, absl::Span<const TensorType> operands,
+                          absl::Span<const bool> on_chip, DType flow, const Extents& box_extent) {
   int64_t bytes = 0;
   size_t next = 0;
   for (size_t i = 0; i < fused.operands.size(); ++i) {
@@ -119,8 +144,9 @@ int64_t FusedOperandBytes(const FusedOp& fused, absl::Span<const TensorType> ope
       }
       continue;
     }
+    const bool is_placed = next < on_chip.size() && on_chip[next];
     const TensorType& operand = operands[next++];
-    if (operand.dtype == DType::kUndefined) continue;
+    if (operand.dtype == DType::kUndefined || is_placed) continue;
     bytes += OperandTileBytes(operand, box_extent);
     if (ReadScaleOf(fused.attributes, i)) {
       bytes += OperandTileBytes({DType::kFloat32, operand.shape}, box_extent);
@@ -138,8 +164,10 @@ int64_t TailBytes(const OpCall& call, const Extents& box_extent) {
   for (const FusedOp& fused : call.node->tail) {
     const size_t operand_count = fused.operands.size() - 1;
     const auto operands = call.tail_inputs.subspan(next, operand_count);
+    const auto on_chip = call.tail_on_chip.empty() ? call.tail_on_chip
+                                                   : call.tail_on_chip.subspan(next, operand_count);
     next += operand_count;
-    bytes += FusedOperandBytes(fused, operands, flow, box_extent);
+    bytes += FusedOperandBytes(fused, operands, on_chip, flow, box_extent);
     if (!RunsInPlace(fused, operands, flow)) bytes += TileBytes(fused.dtype, box_extent);
     flow = fused.dtype;
   }

@@ -2,19 +2,27 @@
 // vector half in tile_builder_vector.cc.
 #include "kernels/tile_builder.h"
 
+#include <algorithm>
+
 namespace berth {
 
 TileBuilder::TileBuilder(const NpuConfig& config, const Graph& graph,
                          absl::Span<const ValuePlacement> placements)
     : config_(config), graph_(graph), placements_(placements) {}
 
-void TileBuilder::Fail(absl::Status status) {
-  if (status_.ok()) status_ = std::move(status);
+bool HasOwnResidentOutput(const Node& node, absl::Span<const ValuePlacement> placements) {
+  if (node.outputs.empty() || node.outputs[0] == ValueId::kNone) return false;
+  const ValuePlacement& out = placements[Index(node.outputs[0])];
+  if (out.space != MemorySpace::kScratchpad) return false;
+  const std::vector<ValueId> reads = ReadValues(node);
+  return std::none_of(reads.begin(), reads.end(), [&](ValueId id) {
+    const ValuePlacement& read = placements[Index(id)];
+    return read.space == MemorySpace::kScratchpad && read.slot == out.slot;
+  });
 }
 
-void TileBuilder::SetOp(uint32_t op) {
-  op_ = op;
-  held_.clear();
+void TileBuilder::Fail(absl::Status status) {
+  if (status_.ok()) status_ = std::move(status);
 }
 
 uint32_t TileBuilder::NewBuffer(MemorySpace space, int64_t size_bytes, std::string_view role) {
@@ -53,6 +61,17 @@ bool TileBuilder::IsResident(ValueId value) const {
   return placements_[Index(value)].space == MemorySpace::kScratchpad;
 }
 
+bool TileBuilder::ShareBuffer(ValueId a, ValueId b) const {
+  return IsResident(a) && IsResident(b) && placements_[Index(a)].slot == placements_[Index(b)].slot;
+}
+
+bool TileBuilder::StandInOnePlace(ValueId a, ValueId b) const {
+  if (a == ValueId::kNone || b == ValueId::kNone || !ShareBuffer(a, b)) return false;
+  const ValuePlacement& first = placements_[Index(a)];
+  const ValuePlacement& second = placements_[Index(b)];
+  return first.offset_bytes == second.offset_bytes && first.stride_bytes == second.stride_bytes;
+}
+
 TileView TileBuilder::PlacedView(ValueId value, const Box& box) {
   const ValuePlacement& placement = placements_[Index(value)];
   TileView view;
@@ -78,7 +97,9 @@ TileView TileBuilder::PlacedView(ValueId value, const Box& box) {
 
 TileView TileBuilder::OutputTile(ValueId value, DType dtype, const Box& box,
                                  std::string_view role) {
-  if (IsResident(value) && graph_.at(value).type.dtype == dtype) return PlacedView(value, box);
+  if (owns_output_ && IsResident(value) && graph_.at(value).type.dtype == dtype) {
+    return PlacedView(value, box);
+  }
   return NewTile(dtype, box.extent, role);
 }
 

@@ -59,6 +59,11 @@ struct TileView {
   TileView BroadcastTo(const Extents& target) const;
 };
 
+struct ValuePlacement;
+// Whether output 0 of `node` stands in scratchpad in bytes that none of its operands has, so that
+// they may be written while the operands are still read. False where an operand dies into it.
+bool HasOwnResidentOutput(const Node& node, absl::Span<const ValuePlacement> placements);
+
 // Where a value lives while the program runs.
 struct ValuePlacement {
   MemorySpace space = MemorySpace::kNone;  // kDram, or kScratchpad when resident
@@ -85,10 +90,14 @@ class TileBuilder {
   const Graph& graph() const { return graph_; }
   absl::Status status() const { return status_; }
   void Fail(absl::Status status);
-  // Commands and buffers from now on belong to op `op` of the bundle's table.
-  void SetOp(uint32_t op);
+  // Commands and buffers from now on belong to op `op` of the bundle's table. What an op holds
+  // (LoadHeld) it finds again when the builder comes back to it, until ForgetHeld.
+  void SetOp(uint32_t op) { op_ = op; }
+  void ForgetHeld() { held_.clear(); }
+  // A fresh buffer that several ops use.
+  uint32_t NewBuffer(MemorySpace space, int64_t size_bytes, std::string_view role);
   // Loads of `node`'s inputs from now on give what the node reads: operands with a read scale come
-  // as float32 tiles.
+  // as float32 tiles. Its output 0 is what OutputTile is asked for.
   void SetReads(const Node& node);
   // ResourceExhausted for the command after `count`: tiles that small make programs too long to be
   // of use.
@@ -111,10 +120,16 @@ class TileBuilder {
   TileView LoadHeldAs(ValueId value, const Box& box, std::string_view role,
                       const std::optional<ReadScale>& scale);
   bool IsResident(ValueId value) const;
-  // Where to compute `box` of `value`: a view of it where it is resident and of this dtype (a Store
-  // of that view does nothing), otherwise a fresh tile.
+  // Both resident, in one buffer.
+  bool ShareBuffer(ValueId a, ValueId b) const;
+  // Both resident, each element where the other's is.
+  bool StandInOnePlace(ValueId a, ValueId b) const;
+  // Where to compute `box` of output 0, `value`: a view of it where it is resident, of this dtype
+  // and not in the bytes of an operand (a Store of that view does nothing), otherwise a fresh tile.
   TileView OutputTile(ValueId value, DType dtype, const Box& box, std::string_view role);
-  // The same into an existing tile (extent equal to the box's): to assemble a tile from pieces.
+  // The view of a resident value; to be written only behind the last read of its bytes.
+  TileView ResidentView(ValueId value, const Box& box) { return PlacedView(value, box); }
+  // As Load into an existing tile (extent equal to the box's): to assemble a tile from pieces.
   void LoadInto(ValueId value, const Box& box, const TileView& tile);
   void Store(ValueId value, const Box& box, const TileView& tile);
   // A table made at compile time (indices, weights, scales); equal tensors are stored once.
@@ -180,7 +195,6 @@ class TileBuilder {
   // views, which have the same extents.
   template <typename EmitPiece>
   void ForEachPiece(Pieces views, EmitPiece&& emit, int loops = 4);
-  uint32_t NewBuffer(MemorySpace space, int64_t size_bytes, std::string_view role);
   std::optional<ReadScale> ReadScaleOfInput(ValueId value) const;
   // The box as it is stored: loaded, or where it is resident.
   TileView LoadStored(ValueId value, const Box& box, std::string_view role);
@@ -206,7 +220,8 @@ class TileBuilder {
     std::optional<ReadScale> scale;  // with which the tile was read
     TileView tile;
   };
-  std::map<ValueId, HeldTile> held_;    // of the current op
+  std::map<std::pair<uint32_t, ValueId>, HeldTile> held_;  // by op
+  bool owns_output_ = false;            // the current op's output has bytes that no operand has
   std::map<ValueId, ReadScale> reads_;  // of the current op's inputs
   int64_t table_base_bytes_ = 0;
   uint32_t op_ = 0;

@@ -39,6 +39,7 @@ void TileBuilder::DmaPieces(Opcode opcode, ValueId value, const TileView& placed
 
 void TileBuilder::SetReads(const Node& node) {
   reads_.clear();
+  owns_output_ = HasOwnResidentOutput(node, placements_);
   for (size_t i = 0; i < node.inputs.size(); ++i) {
     if (const auto scale = ReadScaleOf(node.attributes, i)) reads_[node.inputs[i]] = *scale;
   }
@@ -84,12 +85,13 @@ TileView TileBuilder::LoadHeld(ValueId value, const Box& box, std::string_view r
 
 TileView TileBuilder::LoadHeldAs(ValueId value, const Box& box, std::string_view role,
                                  const std::optional<ReadScale>& scale) {
-  const auto found = held_.find(value);
+  if (IsResident(value) && !scale) return LoadStored(value, box, role);
+  const auto found = held_.find({op_, value});
   if (found != held_.end() && found->second.box == box && found->second.scale == scale) {
     return found->second.tile;
   }
   const TileView tile = LoadAs(value, box, role, scale);
-  held_[value] = {box, scale, tile};
+  held_[{op_, value}] = {box, scale, tile};
   return tile;
 }
 

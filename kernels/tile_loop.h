@@ -36,6 +36,12 @@ void ForEachTile(absl::Span<const int64_t> extent, absl::Span<const int64_t> til
   }
 }
 
+// A box of the part's own elements in the index space of the whole output.
+inline Box InWhole(Box box, const OutputPart& part) {
+  if (!part.is_whole()) box.begin[static_cast<size_t>(part.axis)] += part.range.begin;
+  return box;
+}
+
 // One loop per axis of `shape`, the outermost shrinks first so that boxes stay contiguous.
 IterationSpace AxisLoops(const Shape& shape);
 

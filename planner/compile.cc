@@ -7,7 +7,6 @@
 #include "npu_sim/verify.h"
 #include "planner/bounds.h"
 #include "planner/describe_values.h"
-#include "planner/emit/emit.h"
 #include "planner/frontend.h"
 #include "planner/import_model.h"
 #include "planner/memory.h"
@@ -56,7 +55,6 @@ struct Stages {
   HalfSummary half;
   DramPlan dram;
   Schedule schedule;
-  EmittedProgram emitted;
 };
 
 // Calls the host's dump with a text that is only made when there is one to call.
@@ -117,26 +115,32 @@ absl::Status MakeProgram(const CompileOptions& options, Stages& stages) {
   ScheduleOptions schedule_options;
   schedule_options.double_buffer = options.double_buffer;
   schedule_options.hoist = options.double_buffer;
-  BERTH_ASSIGN_OR_RETURN(stages.schedule, ScheduleProgram(stages.graph, stages.dram.storage,
-                                                          options.config, schedule_options));
+  schedule_options.resident = options.resident;
+  schedule_options.stripes = options.stripes;
+  schedule_options.pool_budget_bytes = options.pool_budget_bytes;
+  schedule_options.storage = stages.dram.storage_options;
+  BERTH_ASSIGN_OR_RETURN(stages.schedule,
+                         ScheduleProgram(stages.graph, options.config, schedule_options));
+  if (stages.schedule.is_reordered) {
+    OrderResult& order = stages.dram.order;
+    order.peak_bytes = PeakLiveBytes(AssignStorage(stages.graph, stages.dram.storage_options));
+    order.is_exact = order.peak_bytes == order.lower_bound_bytes;
+    order.method = "local";
+  }
   Dump(options, "tiles", [&] { return DumpTiles(stages.schedule.lowered); });
-  stages.emitted = EmitProgram(stages.graph, stages.dram.storage, stages.schedule.lowered,
-                               stages.schedule.scratchpad, options.config);
-  Dump(options, "program", [&] { return DumpProgram(stages.emitted.program.view()); });
-  BERTH_RETURN_IF_ERROR(CheckDramCapacity(stages.emitted.program, options.config));
-  const absl::Status proof = VerifyProgram(stages.emitted.program.view(), options.config);
+  Dump(options, "program", [&] { return DumpProgram(stages.schedule.emitted.program.view()); });
+  BERTH_RETURN_IF_ERROR(CheckDramCapacity(stages.schedule.emitted.program, options.config));
+  const absl::Status proof = VerifyProgram(stages.schedule.emitted.program.view(), options.config);
   if (!proof.ok()) return Internal("the plan does not verify: {}", ToStd(proof.message()));
   return absl::OkStatus();
 }
 
 std::vector<MemoryPlan> DescribeMemories(const CompileOptions& options, const Stages& stages) {
   const ScratchpadPlan& on_chip = stages.schedule.scratchpad;
-  const std::vector<StorageBuffer>& buffers = stages.dram.storage.buffers;
-  const int64_t pool_buffers =
-      std::count_if(buffers.begin(), buffers.end(), [](const StorageBuffer& buffer) {
-        return buffer.kind == RegionKind::kPool && buffer.end_step > 0;
-      });
-  return {DescribeMemory("pool", stages.dram.pool, options.pool_budget_bytes, pool_buffers),
+  const std::vector<StorageBuffer>& buffers = stages.schedule.storage.buffers;
+  const int64_t pool_buffers = std::count_if(
+      buffers.begin(), buffers.end(), [](const StorageBuffer& buffer) { return IsInPool(buffer); });
+  return {DescribeMemory("pool", stages.schedule.pool, options.pool_budget_bytes, pool_buffers),
           DescribeMemory("scratchpad", on_chip.scratchpad, options.config.scratchpad.size_bytes,
                          on_chip.scratchpad_buffers),
           DescribeMemory("accumulator", on_chip.accumulator, options.config.accumulator.size_bytes,
@@ -156,10 +160,11 @@ BundleContents ToContents(const CompileOptions& options, Stages stages) {
     contents.floats = DescribeFloats(options, stages.half);
   }
   contents.order = {order.model_peak_bytes, order.peak_bytes, order.lower_bound_bytes};
-  contents.values = DescribeValues(stages.graph, stages.dram.storage, stages.emitted.pool_slots);
-  contents.program = std::move(stages.emitted.program);
-  contents.conflicts = std::move(stages.emitted.conflicts);
-  contents.buffer_names = std::move(stages.emitted.buffer_names);
+  contents.values =
+      DescribeValues(stages.graph, stages.schedule.storage, stages.schedule.emitted.pool_slots);
+  contents.program = std::move(stages.schedule.emitted.program);
+  contents.conflicts = std::move(stages.schedule.emitted.conflicts);
+  contents.buffer_names = std::move(stages.schedule.emitted.buffer_names);
   contents.constants = std::move(stages.schedule.lowered.constants);
   contents.ops = std::move(stages.schedule.lowered.ops);
   const LowerBounds bounds = ComputeLowerBounds(stages.graph, contents);

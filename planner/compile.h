@@ -37,6 +37,9 @@ struct CompileOptions {
   // Loads are hoisted ahead of the computation that needs them, each tile into fresh bytes. Off:
   // the same tiles through one buffer each.
   bool double_buffer = true;
+  // Values stay in scratchpad between ops; runs of ops are computed part by part.
+  bool resident = true;
+  bool stripes = true;
   // Highest pool height in bytes; 0: the machine's DRAM.
   int64_t pool_budget_bytes = 0;
   // Called with the text dump of every stage: "import", "graph", "order", "pool", "tiles",

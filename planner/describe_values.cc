@@ -16,7 +16,9 @@ uint16_t RegionOf(const Graph& graph, const StorageBuffer& buffer) {
 
 bool IsDescribed(const StoragePlan& storage, size_t value) {
   const int buffer = storage.places[value].buffer;
-  return buffer >= 0 && storage.buffers[static_cast<size_t>(buffer)].kind != RegionKind::kConstants;
+  if (buffer < 0) return false;
+  const StorageBuffer& described = storage.buffers[static_cast<size_t>(buffer)];
+  return described.kind != RegionKind::kConstants && described.home == StorageHome::kDram;
 }
 
 }  // namespace

@@ -22,6 +22,7 @@ Attempt TryPlan(const Graph& graph, StorageOptions options, int64_t pool_budget_
   attempt.graph = graph;
   attempt.plan.order = OrderNodes(attempt.graph, options);
   options.explain = true;
+  attempt.plan.storage_options = options;
   attempt.plan.storage = AssignStorage(attempt.graph, options);
   absl::StatusOr<PoolPlan> pool = PlacePool(attempt.plan.storage, pool_budget_bytes);
   attempt.status = pool.status();

@@ -13,6 +13,7 @@ namespace berth {
 
 struct DramPlan {
   OrderResult order;
+  StorageOptions storage_options;  // of the storage; nothing on chip
   StoragePlan storage;
   PoolPlan pool;
 };

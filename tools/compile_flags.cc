@@ -16,6 +16,9 @@ void AddCompileFlags(CLI::App& command, CompileFlags& flags) {
   command.add_option("--shape", flags.shapes, "Shape of an input: name=1x3x224x224 (repeatable)");
   command.add_option("--dump", flags.dump_stages,
                      "Print a stage's text: import, graph, order, pool, tiles, program");
+  command.add_flag("--no-residency", flags.no_residency,
+                   "every value goes through DRAM between ops");
+  command.add_flag("--no-stripes", flags.no_stripes, "no runs of ops computed part by part");
   command.add_flag("--no-double-buffer", flags.no_double_buffer,
                    "The same tiles through one buffer each");
   CLI::Option* expose = command.add_flag("--expose-state", flags.expose_state,
@@ -108,6 +111,8 @@ absl::StatusOr<CompileOptions> ToCompileOptions(const CompileFlags& flags) {
                        : flags.fresh_state ? StateMode::kFresh
                                            : StateMode::kKeep;
   BERTH_ASSIGN_OR_RETURN(options.states, ParseStates(flags));
+  options.resident = !flags.no_residency;
+  options.stripes = !flags.no_stripes;
   options.pool_budget_bytes = flags.pool_budget_bytes;
   if (!flags.dump_stages.empty()) {
     options.dump = [stages = flags.dump_stages](std::string_view stage, const std::string& text) {

@@ -18,6 +18,8 @@ struct CompileFlags {
   bool expose_state = false, fresh_state = false;
   std::vector<std::string> states;          // input=output
   std::vector<std::string> initial_states;  // input=file.npy
+  bool no_residency = false;
+  bool no_stripes = false;
   int64_t pool_budget_bytes = 0;
 };
 

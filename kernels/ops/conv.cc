@@ -18,6 +18,7 @@ absl::StatusOr<std::vector<TensorType>> InferConv(const OpCall& call) {
 const OpDef& ConvOp() {
   static const OpDef op = {.kind = OpKind::kConv,
                            .infer_types = InferConv,
+                           .part = ConvolutionPart,
                            .iteration_space = ConvolutionSpace,
                            .tile_cost = ConvolutionCost,
                            .lower = LowerConvolution,

@@ -12,13 +12,6 @@
 
 namespace berth {
 
-struct IndexRange {
-  int64_t begin = 0;
-  int64_t count = 0;
-  int64_t end() const { return begin + count; }
-  friend bool operator==(const IndexRange&, const IndexRange&) = default;
-};
-
 // Outputs out_first + j * out_step of a range; output j reads through tap tap_first + t * tap_step
 // the sample first_sample + j * stride + t * dilation (outside the input: zero).
 struct AxisPhase {

@@ -8,6 +8,7 @@
 #include "kernels/ops/quantized_product.h"
 #include "kernels/ops/rolling_loader.h"
 #include "kernels/tail.h"
+#include "kernels/tile_loop.h"
 
 namespace berth {
 namespace {
@@ -33,6 +34,7 @@ class ConvEmitter {
         dtype_(call.output().dtype),
         accumulator_dtype_(AccumulatorDType(call)),
         missing_(3 - conv_.axes.size()),
+        part_(call.part),
         images_(node_.inputs[0], kH - missing_, RollsDown(conv_, tile_), builder),
         weights_outer_(WeightsOuter(call, conv_, tile_)) {}
 
@@ -178,10 +180,11 @@ class ConvEmitter {
 
   void EmitTile(const ConvTile& tile) {
     if (!builder_.status().ok()) return;
-    const Box box = ImageBox({tile.batch,
-                              {tile.space[0], tile.space[1], tile.space[2]},
-                              Channels(tile.group, tile.out, conv_.group_outputs())},
-                             missing_);
+    const Box box = InWhole(ImageBox({tile.batch,
+                                      {tile.space[0], tile.space[1], tile.space[2]},
+                                      Channels(tile.group, tile.out, conv_.group_outputs())},
+                                     missing_),
+                            part_);
     std::vector<OutputBlock> blocks = BlocksOf(tile);
     const TileView out = builder_.OutputTile(node_.outputs[0], dtype_, box, "output");
     const TileView output = WithMissingAxes(out, kD, missing_);
@@ -325,6 +328,7 @@ class ConvEmitter {
   const DType dtype_;
   const DType accumulator_dtype_;
   const size_t missing_;  // of three spatial axes
+  const OutputPart part_;
   RollingLoader images_;
   const bool weights_outer_;
   bool backwards_ = false;

@@ -36,6 +36,7 @@ struct ConvProblem {
 };
 
 int64_t InputTileBytes(const ConvProblem& p, const TileShape& t) {
+  if (p.call.IsOnChip(0)) return 0;
   int64_t samples = t[kConvBatch];
   for (int i = 0; i < 3; ++i) {
     samples *=
@@ -44,12 +45,14 @@ int64_t InputTileBytes(const ConvProblem& p, const TileShape& t) {
   return AlignUp(samples * p.InputChannels(t) * p.element_bytes, 64);
 }
 int64_t WeightTileBytes(const ConvProblem& p, const TileShape& t) {
+  if (p.call.IsOnChip(1)) return 0;
   return AlignUp(p.taps * t[kConvGroup] * t[kConvIn] * t[kConvOut] * p.weight_bytes, 64);
 }
 int64_t OutputPixels(const TileShape& t) {
   return t[kConvBatch] * t[kConvDepth] * t[kConvHeight] * t[kConvWidth];
 }
 int64_t OutputTileBytes(const ConvProblem& p, const TileShape& t) {
+  if (p.call.output_on_chip) return 0;
   return AlignUp(OutputPixels(t) * p.OutputChannels(t) * p.output_bytes, 64);
 }
 
@@ -154,11 +157,15 @@ ConvTraffic TrafficOf(const ConvProblem& p, const TileShape& t) {
   const int64_t in_tiles = TileCount(conv.group_inputs(), t[kConvIn]);
   const bool all_inputs = p.InputChannels(t) == conv.input_channels;
   const bool all_outputs = p.OutputChannels(t) == conv.output_channels;
-  const int64_t image = MovedBytes(samples * conv.input_channels * p.element_bytes,
-                                   all_inputs ? 0 : p.InputChannels(t) * p.element_bytes);
+  const int64_t image = p.call.IsOnChip(0)
+                            ? 0
+                            : MovedBytes(samples * conv.input_channels * p.element_bytes,
+                                         all_inputs ? 0 : p.InputChannels(t) * p.element_bytes);
   const int64_t weights =
-      MovedBytes(p.taps * conv.group_inputs() * conv.output_channels * p.weight_bytes,
-                 all_outputs ? 0 : p.OutputChannels(t) * p.weight_bytes);
+      p.call.IsOnChip(1)
+          ? 0
+          : MovedBytes(p.taps * conv.group_inputs() * conv.output_channels * p.weight_bytes,
+                       all_outputs ? 0 : p.OutputChannels(t) * p.weight_bytes);
   ConvTraffic traffic;
   // With several tiles of input channels neither operand stays, save where it is one whole.
   const int64_t weight_passes = in_tiles > 1 || group_tiles * out_tiles > 1 ? image_tiles : 1;
@@ -178,9 +185,12 @@ int64_t ShortTileBytes(const ConvProblem& p, const TileShape& t) {
 
 int64_t Objective(const ConvProblem& p, const TileShape& t) {
   const ConvTraffic traffic = TrafficOf(p, t);
-  const int64_t output = MovedBytes(
-      p.call.output().ByteCount(),
-      p.OutputChannels(t) == p.conv.output_channels ? 0 : p.OutputChannels(t) * p.output_bytes);
+  const int64_t output =
+      p.call.output_on_chip
+          ? 0
+          : MovedBytes(p.call.output().ByteCount(), p.OutputChannels(t) == p.conv.output_channels
+                                                        ? 0
+                                                        : p.OutputChannels(t) * p.output_bytes);
   // Nothing runs beside the first load and the last store.
   const int64_t exposed = InputTileBytes(p, t) + WeightTileBytes(p, t) + OutputTileBytes(p, t);
   return std::min(traffic.weights_outer_bytes, traffic.image_outer_bytes) + output + exposed +

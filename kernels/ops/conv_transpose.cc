@@ -18,6 +18,7 @@ absl::StatusOr<std::vector<TensorType>> InferConvTranspose(const OpCall& call) {
 const OpDef& ConvTransposeOp() {
   static const OpDef op = {.kind = OpKind::kConvTranspose,
                            .infer_types = InferConvTranspose,
+                           .part = ConvolutionPart,
                            .iteration_space = ConvolutionSpace,
                            .tile_cost = ConvolutionCost,
                            .lower = LowerConvolution,

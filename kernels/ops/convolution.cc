@@ -103,7 +103,21 @@ absl::StatusOr<Convolution> ResolveConvTranspose(const OpCall& call) {
 Convolution ResolveConvolution(const OpCall& call) {
   auto conv =
       call.node->kind == OpKind::kConvTranspose ? ResolveConvTranspose(call) : ResolveConv(call);
+  TakePart(call.part, conv->transposed, conv->axes);
   return *std::move(conv);
+}
+
+std::optional<PartRead> ConvolutionPart(const OpCall& call, int input, int axis,
+                                        IndexRange outputs) {
+  const Convolution conv = ResolveConvolution(call);
+  const int spatial = axis - SpatialAxis(DataLayout::kNhwc, 0);
+  if (call.node->layout != DataLayout::kNhwc || spatial < 0 ||
+      spatial >= static_cast<int>(conv.axes.size())) {
+    return std::nullopt;
+  }
+  if (input > 0) return WholeRead(call.input(input).shape, axis);  // weights, bias
+  return PartRead{axis,
+                  SamplesOf(conv.axes[static_cast<size_t>(spatial)], conv.transposed, outputs)};
 }
 
 std::vector<TensorType> ConvolutionType(const OpCall& call, const Convolution& conv) {

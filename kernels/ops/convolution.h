@@ -29,8 +29,10 @@ struct Convolution {
 
 absl::StatusOr<Convolution> ResolveConv(const OpCall& call);
 absl::StatusOr<Convolution> ResolveConvTranspose(const OpCall& call);
-// Of a node whose types have been inferred.
+// Of a node whose types have been inferred, restricted to the part of the call.
 Convolution ResolveConvolution(const OpCall& call);
+std::optional<PartRead> ConvolutionPart(const OpCall& call, int input, int axis,
+                                        IndexRange outputs);
 std::vector<TensorType> ConvolutionType(const OpCall& call, const Convolution& conv);
 
 // Loops of the iteration space, in this order. Channels are counted inside one group. The last two

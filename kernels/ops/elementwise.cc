@@ -9,17 +9,22 @@ namespace {
 
 constexpr int kNoOperand = -1;
 
+// Whether the result may be written over operand `i`.
+bool MayTakeOver(const OpCall& call, const VectorSteps& steps, int i) {
+  if (!steps.Reads(i) || call.input(i) != call.output()) return false;
+  const std::vector<ValueId>& inputs = call.node->inputs;
+  for (size_t j = 0; j < inputs.size(); ++j) {
+    if (inputs[j] == inputs[static_cast<size_t>(i)] && !steps.MayOverwrite(static_cast<int>(j))) {
+      return false;
+    }
+  }
+  return true;
+}
+
 // The first operand, if any, whose freshly loaded tile can take the result.
 int OverwrittenOperand(const OpCall& call, const VectorSteps& steps) {
-  const std::vector<ValueId>& inputs = call.node->inputs;
   for (int i = 0; i < static_cast<int>(call.inputs.size()); ++i) {
-    if (!steps.Reads(i) || call.input(i) != call.output()) continue;
-    bool every_use_may = true;
-    for (size_t j = 0; j < inputs.size(); ++j) {
-      if (inputs[j] != inputs[static_cast<size_t>(i)]) continue;
-      every_use_may = every_use_may && steps.MayOverwrite(static_cast<int>(j));
-    }
-    if (every_use_may) return i;
+    if (MayTakeOver(call, steps, i)) return i;
   }
   return kNoOperand;
 }
@@ -36,15 +41,25 @@ class ElementwiseTile {
   void Emit(const Box& box) {
     const absl::InlinedVector<TileView, 3> operands = LoadOperands(box);
     const ValueId result = call_.node->outputs[0];
-    const bool in_place = overwritten_ != kNoOperand && !builder_.IsResident(Input(overwritten_));
-    const TileView out = in_place
-                             ? operands[static_cast<size_t>(overwritten_)]
-                             : builder_.OutputTile(result, call_.output().dtype, box, "output");
+    const TileView out = OutputTile(result, box, operands);
     EmitSteps(steps_, operands, out, builder_);
     builder_.Store(result, box, EmitTail(*call_.node, 0, box, out, builder_));
   }
 
  private:
+  TileView OutputTile(ValueId result, const Box& box, absl::Span<const TileView> operands) {
+    if (!call_.output_on_chip && overwritten_ != kNoOperand) {
+      if (!builder_.IsResident(Input(overwritten_))) {
+        return operands[static_cast<size_t>(overwritten_)];
+      }
+      for (int i = 0; i < static_cast<int>(operands.size()); ++i) {
+        const bool dies_here = builder_.StandInOnePlace(Input(i), result);
+        if (dies_here && MayTakeOver(call_, steps_, i)) return operands[static_cast<size_t>(i)];
+      }
+    }
+    return builder_.OutputTile(result, call_.output().dtype, box, "output");
+  }
+
   ValueId Input(int i) const { return call_.node->inputs[static_cast<size_t>(i)]; }
 
   absl::InlinedVector<TileView, 3> LoadOperands(const Box& box) {
@@ -95,9 +110,12 @@ TileCost ElementwiseCost(const OpCall& call, const TileShape& tile) {
   const auto steps = StepsOf(call);
   if (!steps.ok()) return cost;  // the lowering tells why
   for (int i = 0; i < static_cast<int>(call.inputs.size()); ++i) {
-    if (steps->Reads(i)) cost.scratchpad_bytes += OperandTileBytes(call.input(i), extent);
+    if (!steps->Reads(i) || call.IsOnChip(i)) continue;
+    cost.scratchpad_bytes += OperandTileBytes(call.input(i), extent);
   }
-  if (OverwrittenOperand(call, *steps) == kNoOperand) {
+  const int overwritten = OverwrittenOperand(call, *steps);
+  const bool in_place = overwritten != kNoOperand && !call.IsOnChip(overwritten);
+  if (!in_place && !call.output_on_chip) {
     cost.scratchpad_bytes += TileBytes(call.output().dtype, extent);
   }
   return cost;
@@ -106,7 +124,8 @@ TileCost ElementwiseCost(const OpCall& call, const TileShape& tile) {
 absl::Status LowerElementwise(const OpCall& call, const TileShape& tile, TileBuilder& builder) {
   BERTH_ASSIGN_OR_RETURN(const VectorSteps steps, StepsOf(call));
   ElementwiseTile lowering(call, steps, builder);
-  ForEachTile(call.output().shape.extents(), tile, [&](const Box& box) { lowering.Emit(box); });
+  ForEachTile(call.output().shape.extents(), tile,
+              [&](const Box& box) { lowering.Emit(InWhole(box, call.part)); });
   return builder.status();
 }
 
@@ -129,11 +148,20 @@ std::vector<int> ElementwiseInPlace(const OpCall& call) {
   return inputs;
 }
 
+std::optional<PartRead> ElementwisePart(const OpCall& call, int input, int axis,
+                                        IndexRange outputs) {
+  const Shape& shape = call.input(input).shape;
+  const int own_axis = axis - (call.output().shape.rank() - shape.rank());
+  if (own_axis != axis || shape[axis] == 1) return WholeRead(shape, axis);
+  return PartRead{axis, outputs};
+}
+
 OpDef ElementwiseOp(OpKind kind, TypeRule infer_types, StepRule vector_steps) {
   OpDef def;
   def.kind = kind;
   def.infer_types = infer_types;
   def.in_place = ElementwiseInPlace;
+  def.part = ElementwisePart;
   def.iteration_space = ElementwiseSpace;
   def.tile_cost = ElementwiseCost;
   def.lower = LowerElementwise;

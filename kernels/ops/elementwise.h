@@ -13,6 +13,9 @@ TileCost ElementwiseCost(const OpCall& call, const TileShape& tile);
 absl::Status LowerElementwise(const OpCall& call, const TileShape& tile, TileBuilder& builder);
 // Operands of the output's shape and element width.
 std::vector<int> ElementwiseInPlace(const OpCall& call);
+// The same elements; all of them where the operand repeats or has axes of its own.
+std::optional<PartRead> ElementwisePart(const OpCall& call, int input, int axis,
+                                        IndexRange outputs);
 
 // A definition with the shared rules filled in.
 OpDef ElementwiseOp(OpKind kind, TypeRule infer_types, StepRule vector_steps);

@@ -52,11 +52,31 @@ TileView Piece(const TileView& flat, int64_t first, const Box& box) {
   return flat.Sub({first}, {box.ElementCount()}).Reshaped(box.extent);
 }
 
+// Of the output, before a part was taken.
+Shape WholeOutput(const OpCall& call) {
+  return call.part.is_whole() ? call.output().shape : call.input(0).shape;
+}
+
+// Where the part begins in the flat order of the whole.
+int64_t FirstElement(const OpCall& call) {
+  if (call.part.is_whole()) return 0;
+  const Shape& shape = call.input(0).shape;
+  return call.part.range.begin * shape.Product(call.part.axis + 1, shape.rank());
+}
+
+// Of a copy without a change of shape, parts along the outermost axis that is one at all.
+std::optional<PartRead> FlatPart(const OpCall& call, int input, int axis, IndexRange outputs) {
+  const Shape& shape = call.input(0).shape;
+  if (shape != call.output().shape || shape.Product(0, axis) != 1) return std::nullopt;
+  return input > 0 ? WholeRead(call.input(input).shape, axis) : PartRead{axis, outputs};
+}
+
 absl::Status LowerFlatCopy(const OpCall& call, const TileShape& tile, TileBuilder& builder) {
   const ValueId value = call.node->inputs[0], result = call.node->outputs[0];
   const int64_t count = call.output().shape.ElementCount();
+  const int64_t first = FirstElement(call);
   ForEachTile({count}, tile, [&](const Box& run) {
-    const int64_t begin = run.begin[0], end = begin + run.extent[0];
+    const int64_t begin = first + run.begin[0], end = begin + run.extent[0];
     const TileView flat = builder.NewTile(call.input(0).dtype, run.extent, "input");
     int64_t done = 0;
     for (const Box& box : BoxesOfFlatRange(call.input(0).shape, begin, end)) {
@@ -64,7 +84,7 @@ absl::Status LowerFlatCopy(const OpCall& call, const TileShape& tile, TileBuilde
       done += box.ElementCount();
     }
     done = 0;
-    for (const Box& box : BoxesOfFlatRange(call.output().shape, begin, end)) {
+    for (const Box& box : BoxesOfFlatRange(WholeOutput(call), begin, end)) {
       const TileView piece = Piece(flat, done, box);
       done += box.ElementCount();
       builder.Store(result, box, EmitTail(*call.node, 0, box, piece, builder));
@@ -82,6 +102,7 @@ OpDef FlatCopyOp(OpKind kind, TypeRule infer_types) {
   def.kind = kind;
   def.infer_types = infer_types;
   def.in_place = FlatInPlace;
+  def.part = FlatPart;
   def.iteration_space = FlatSpace;
   def.tile_cost = FlatCost;
   def.lower = LowerFlatCopy;

@@ -27,18 +27,21 @@ ValueId ChannelAverage(const OpCall& call, ValueId values, GraphRewriter& rewrit
   const Node& node = *call.node;
   const Shape& shape = call.input(0).shape;
   const int channel = ChannelAxis(node.layout, shape.rank());
-  // As NHWC: [1, all before, channels, all after] has the channels where columns stand.
+  // As NDHWC: [batch, rows, all between, channels, all after] has the channels where columns stand.
+  // Batch and rows keep their axes, so that the op can be computed row by row.
   const int64_t window = node.attributes.Int("size", 1);
-  const std::vector<int64_t> as_columns = {1, shape.Product(0, channel), shape[channel],
-                                           shape.Product(channel + 1, shape.rank())};
+  const int64_t rows = channel > 1 ? shape[1] : 1;
+  const std::vector<int64_t> as_columns = {
+      shape[0], rows, channel > 1 ? shape.Product(2, channel) : 1, shape[channel],
+      shape.Product(channel + 1, shape.rank())};
   const ValueId reshaped = rewrite.Apply(OpKind::kReshape, {values, rewrite.Int64s(as_columns)});
   Node pool;
   pool.kind = OpKind::kAveragePool;
   pool.opset = node.opset;
   pool.layout = DataLayout::kNhwc;
   pool.inputs = {reshaped};
-  pool.attributes.Set("kernel_shape", std::vector<int64_t>{1, window});
-  pool.attributes.Set("pads", std::vector<int64_t>{0, (window - 1) / 2, 0, window / 2});
+  pool.attributes.Set("kernel_shape", std::vector<int64_t>{1, 1, window});
+  pool.attributes.Set("pads", std::vector<int64_t>{0, 0, (window - 1) / 2, 0, 0, window / 2});
   pool.attributes.Set("count_include_pad", int64_t{1});
   const ValueId pooled = rewrite.ApplyNode(std::move(pool));
   return rewrite.Apply(OpKind::kReshape, {pooled, rewrite.Int64s(shape.extents())});

@@ -35,15 +35,21 @@ int64_t BatchTile(const TileShape& t, const std::vector<int64_t>& own) {
 }
 
 int64_t ATileBytes(const MatMulProblem& p, const TileShape& t) {
+  if (p.call.IsOnChip(0)) return 0;
   return AlignUp(
       BatchTile(t, p.product.a_batch) * t[p.loops.rows] * t[p.loops.inner] * p.element_bytes, 64);
 }
 int64_t BTileBytes(const MatMulProblem& p, const TileShape& t) {
+  if (p.call.IsOnChip(1)) return 0;
   return AlignUp(
       BatchTile(t, p.product.b_batch) * t[p.loops.inner] * t[p.loops.columns] * p.weight_bytes, 64);
 }
 int64_t OutputElements(const MatMulProblem& p, const TileShape& t) {
   return BatchTile(t, p.product.batch) * t[p.loops.rows] * t[p.loops.columns];
+}
+
+int64_t OutputTileBytes(const MatMulProblem& p, const TileShape& t) {
+  return p.call.output_on_chip ? 0 : AlignUp(OutputElements(p, t) * p.output_bytes, 64);
 }
 
 Extents OutputBoxExtent(const MatMulProblem& p, const TileShape& t) {
@@ -68,8 +74,7 @@ int64_t AccumulatorBytes(const MatMulProblem& p, const TileShape& t) {
 
 TileCost CostOf(const MatMulProblem& p, const TileShape& t) {
   TileCost cost;
-  cost.scratchpad_bytes = ATileBytes(p, t) + BTileBytes(p, t) +
-                          AlignUp(OutputElements(p, t) * p.output_bytes, 64) +
+  cost.scratchpad_bytes = ATileBytes(p, t) + BTileBytes(p, t) + OutputTileBytes(p, t) +
                           TailBytes(p.call, OutputBoxExtent(p, t));
   if (p.call.HasInput(2)) {
     const int64_t bias_bytes = DTypeBytes(p.call.input(2).dtype);
@@ -108,8 +113,12 @@ MatMulTraffic TrafficOf(const MatMulProblem& p, const TileShape& t) {
   const int64_t b_run = m.trans_b ? t[p.loops.inner] : t[p.loops.columns];
   const bool a_whole = a_run == (m.trans_a ? m.rows : m.inner);
   const bool b_whole = b_run == (m.trans_b ? m.inner : m.columns);
-  const int64_t a = MovedBytes(p.call.input(0).ByteCount(), a_whole ? 0 : a_run * p.element_bytes);
-  const int64_t b = MovedBytes(p.call.input(1).ByteCount(), b_whole ? 0 : b_run * p.weight_bytes);
+  const int64_t a = p.call.IsOnChip(0) ? 0
+                                       : MovedBytes(p.call.input(0).ByteCount(),
+                                                    a_whole ? 0 : a_run * p.element_bytes);
+  const int64_t b = p.call.IsOnChip(1) ? 0
+                                       : MovedBytes(p.call.input(1).ByteCount(),
+                                                    b_whole ? 0 : b_run * p.weight_bytes);
   // A batch of B's has each matrix read by the row tiles of its own batch only.
   const int64_t b_readers = m.shares_b() ? batch_tiles * row_tiles : row_tiles;
   MatMulTraffic traffic;
@@ -133,10 +142,11 @@ int64_t ShortTileBytes(const MatMulProblem& p, const TileShape& t) {
 int64_t Objective(const MatMulProblem& p, const TileShape& t) {
   const MatMulTraffic traffic = TrafficOf(p, t);
   const bool whole_rows = t[p.loops.columns] == p.product.columns;
-  const int64_t output =
-      MovedBytes(p.call.output().ByteCount(), whole_rows ? 0 : t[p.loops.columns] * p.output_bytes);
-  const int64_t exposed =
-      ATileBytes(p, t) + BTileBytes(p, t) + OutputElements(p, t) * p.output_bytes;
+  const int64_t output = p.call.output_on_chip
+                             ? 0
+                             : MovedBytes(p.call.output().ByteCount(),
+                                          whole_rows ? 0 : t[p.loops.columns] * p.output_bytes);
+  const int64_t exposed = ATileBytes(p, t) + BTileBytes(p, t) + OutputTileBytes(p, t);
   return std::min(traffic.columns_outer_bytes, traffic.rows_outer_bytes) + output + exposed +
          traffic.tiles * (kTileOverheadBytes + ShortTileBytes(p, t));
 }

@@ -87,6 +87,7 @@ absl::Status ExpandGlobalMax(const OpCall& call, GraphRewriter& rewrite) {
 const OpDef& MaxPoolOp() {
   static const OpDef op = {.kind = OpKind::kMaxPool,
                            .infer_types = InferMaxPool,
+                           .part = PoolPart,
                            .iteration_space = PoolSpace,
                            .tile_cost = PoolCost,
                            .lower = LowerPool};
@@ -95,6 +96,7 @@ const OpDef& MaxPoolOp() {
 const OpDef& AveragePoolOp() {
   static const OpDef op = {.kind = OpKind::kAveragePool,
                            .infer_types = InferAveragePool,
+                           .part = PoolPart,
                            .iteration_space = PoolSpace,
                            .tile_cost = PoolCost,
                            .lower = LowerPool};

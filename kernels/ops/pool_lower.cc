@@ -11,6 +11,7 @@
 #include "kernels/ops/image_view.h"
 #include "kernels/ops/rolling_loader.h"
 #include "kernels/tail.h"
+#include "kernels/tile_loop.h"
 
 namespace berth {
 namespace {
@@ -33,7 +34,8 @@ struct PoolPlan {
 };
 
 PoolPlan PlanOf(const OpCall& call) {
-  const AxisWindows axes = *ResolvePoolWindow(call);
+  AxisWindows axes = *ResolvePoolWindow(call);
+  TakePart(call.part, false, axes);
   PoolPlan plan;
   plan.missing = 3 - axes.size();
   for (size_t i = 0; i < axes.size(); ++i) plan.axes[plan.missing + i] = axes[i];
@@ -79,6 +81,7 @@ class PoolEmitter {
         builder_(builder),
         dtype_(call.output().dtype),
         tile_(tile),
+        part_(call.part),
         images_(node_.inputs[0], kH - plan_.missing, plan_.Rolls(tile), builder) {}
 
   absl::Status Run() {
@@ -112,7 +115,7 @@ class PoolEmitter {
     }
     const TileView image =
         WithMissingAxes(images_.Load(ImageBox(input, plan_.missing)), kD, plan_.missing);
-    const Box box = ImageBox(tile, plan_.missing);
+    const Box box = InWhole(ImageBox(tile, plan_.missing), part_);
     const TileView result = builder_.OutputTile(node_.outputs[0], dtype_, box, "output");
     const TileView output = WithMissingAxes(result, kD, plan_.missing);
     for (int64_t n = 0; n < tile.batch.count; ++n) {
@@ -204,10 +207,21 @@ class PoolEmitter {
   TileBuilder& builder_;
   const DType dtype_;
   const TileShape tile_;
+  const OutputPart part_;
   RollingLoader images_;
 };
 
 }  // namespace
+
+std::optional<PartRead> PoolPart(const OpCall& call, int, int axis, IndexRange outputs) {
+  const AxisWindows axes = *ResolvePoolWindow(call);
+  const int spatial = axis - SpatialAxis(DataLayout::kNhwc, 0);
+  if (call.node->layout != DataLayout::kNhwc || spatial < 0 ||
+      spatial >= static_cast<int>(axes.size())) {
+    return std::nullopt;
+  }
+  return PartRead{axis, SamplesOf(axes[static_cast<size_t>(spatial)], false, outputs)};
+}
 
 IterationSpace PoolSpace(const OpCall& call) {
   const PoolPlan plan = PlanOf(call);
@@ -232,9 +246,9 @@ TileCost PoolCost(const OpCall& call, const TileShape& tile) {
   const int64_t plane = AlignUp(tile[kHeight] * tile[kWidth] * tile[kChannels] * element_bytes, 64);
   const int64_t outputs =
       tile[kBatch] * tile[kDepth] * tile[kHeight] * tile[kWidth] * tile[kChannels];
-  const int64_t input = AlignUp(samples * element_bytes, 64);
-  const int64_t results =
-      AlignUp(outputs * element_bytes, 64) + (plan.axes[0].kernel > 1 ? plane : 0);
+  const int64_t input = call.IsOnChip(0) ? 0 : AlignUp(samples * element_bytes, 64);
+  const int64_t results = (call.output_on_chip ? 0 : AlignUp(outputs * element_bytes, 64)) +
+                          (plan.axes[0].kernel > 1 ? plane : 0);
   TileCost cost;
   // While rows are copied from the tile before, the outputs do not exist yet.
   cost.scratchpad_bytes =

@@ -26,6 +26,7 @@ absl::StatusOr<std::vector<TensorType>> InferResize(const OpCall& call) {
 const OpDef& ResizeOp() {
   static const OpDef op = {.kind = OpKind::kResize,
                            .infer_types = InferResize,
+                           .part = ResizePart,
                            .iteration_space = ResizeSpace,
                            .tile_cost = ResizeCost,
                            .lower = LowerResize};
@@ -34,6 +35,7 @@ const OpDef& ResizeOp() {
 const OpDef& UpsampleOp() {
   static const OpDef op = {.kind = OpKind::kUpsample,
                            .infer_types = InferResize,
+                           .part = ResizePart,
                            .iteration_space = ResizeSpace,
                            .tile_cost = ResizeCost,
                            .lower = LowerResize};

@@ -10,6 +10,7 @@
 #include "kernels/ops/image_view.h"
 #include "kernels/ops/resize_axis.h"
 #include "kernels/tail.h"
+#include "kernels/tile_loop.h"
 
 namespace berth {
 namespace {
@@ -17,6 +18,7 @@ namespace {
 struct Pass {
   ResizeAxis axis;
   AxisTaps taps;
+  IndexRange outputs;  // of the call: all, or its part
 
   // Samples that outputs [begin, begin + count) read.
   IndexRange Samples(IndexRange outputs) const {
@@ -27,8 +29,10 @@ struct Pass {
   // Most samples that a tile of `count` outputs reads.
   int64_t MostSamples(int64_t count) const {
     int64_t most = 0;
-    ForEachTile(axis.output, count,
-                [&](IndexRange outputs) { most = std::max(most, Samples(outputs).count); });
+    ForEachTile(outputs.count, count, [&](IndexRange range) {
+      range.begin += outputs.begin;
+      most = std::max(most, Samples(range).count);
+    });
     return most;
   }
 };
@@ -36,7 +40,11 @@ struct Pass {
 std::vector<Pass> PassesOf(const OpCall& call) {
   const ResizePlan plan = *ResolveResize(call);
   std::vector<Pass> passes;
-  for (const ResizeAxis& axis : plan.axes) passes.push_back({axis, MakeAxisTaps(plan, axis)});
+  for (const ResizeAxis& axis : plan.axes) {
+    const IndexRange all{0, axis.output};
+    passes.push_back(
+        {axis, MakeAxisTaps(plan, axis), axis.axis == call.part.axis ? call.part.range : all});
+  }
   std::stable_sort(passes.begin(), passes.end(), [](const Pass& a, const Pass& b) {
     return a.axis.output * b.axis.input < b.axis.output * a.axis.input;
   });
@@ -60,7 +68,7 @@ class ResizeEmitter {
 
  private:
   void ForEachBox(const TileShape& tile, size_t axis, Box& box) {
-    if (axis == tile.size()) return EmitTile(box);
+    if (axis == tile.size()) return EmitTile(InWhole(box, call_.part));
     ForEachTile(call_.output().shape[static_cast<int>(axis)], tile[axis], [&](IndexRange range) {
       box.begin[axis] = range.begin;
       box.extent[axis] = range.count;
@@ -177,6 +185,14 @@ class ResizeEmitter {
 
 }  // namespace
 
+std::optional<PartRead> ResizePart(const OpCall& call, int input, int axis, IndexRange outputs) {
+  if (input > 0) return WholeRead(call.input(input).shape, axis);  // scales, sizes
+  for (const Pass& pass : PassesOf(call)) {
+    if (pass.axis.axis == axis) return PartRead{axis, pass.Samples(outputs)};
+  }
+  return PartRead{axis, outputs};
+}
+
 IterationSpace ResizeSpace(const OpCall& call) {
   constexpr const char* kNames[] = {"axis 0", "axis 1", "axis 2", "axis 3",
                                     "axis 4", "axis 5", "axis 6", "axis 7"};
@@ -204,7 +220,8 @@ TileCost ResizeCost(const OpCall& call, const TileShape& tile) {
     return AlignUp(elements * element_bytes, 64);
   };
   TileCost cost;
-  cost.scratchpad_bytes = bytes() + TailBytes(call, Extents(tile.begin(), tile.end()));
+  cost.scratchpad_bytes = TailBytes(call, Extents(tile.begin(), tile.end()));
+  if (!call.IsOnChip(0)) cost.scratchpad_bytes += bytes();
   for (const Pass& pass : passes) {
     const auto axis = static_cast<size_t>(pass.axis.axis);
     extent[axis] = tile[axis];
@@ -212,6 +229,7 @@ TileCost ResizeCost(const OpCall& call, const TileShape& tile) {
     cost.scratchpad_bytes += bytes() + (pass.taps.taps > 1 ? 2 : 1) * table;
   }
   if (passes.empty()) cost.scratchpad_bytes += bytes();
+  if (call.output_on_chip) cost.scratchpad_bytes -= bytes();
   return cost;
 }
 

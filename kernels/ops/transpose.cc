@@ -138,9 +138,14 @@ void TransposeTile(const OpCall& call, const std::vector<int>& perm, bool by_dma
 absl::Status LowerTranspose(const OpCall& call, const TileShape& tile, TileBuilder& builder) {
   const std::vector<int> perm = Perm(call);
   const bool by_dma = IsPermutedByDma(call);
-  ForEachTile(call.output().shape.extents(), tile,
-              [&](const Box& box) { TransposeTile(call, perm, by_dma, box, builder); });
+  ForEachTile(call.output().shape.extents(), tile, [&](const Box& box) {
+    TransposeTile(call, perm, by_dma, InWhole(box, call.part), builder);
+  });
   return builder.status();
+}
+
+std::optional<PartRead> TransposePart(const OpCall& call, int, int axis, IndexRange outputs) {
+  return PartRead{Perm(call)[static_cast<size_t>(axis)], outputs};
 }
 
 }  // namespace
@@ -149,6 +154,7 @@ const OpDef& TransposeOp() {
   static const OpDef def{.kind = OpKind::kTranspose,
                          .infer_types = TransposeTypes,
                          .expand = ExpandTranspose,
+                         .part = TransposePart,
                          .iteration_space = TransposeSpace,
                          .tile_cost = TransposeCost,
                          .lower = LowerTranspose,

@@ -59,7 +59,7 @@ std::vector<DramRegion> MakeRegions(const Graph& graph, const StoragePlan& stora
                                     const LoweredProgram& lowered) {
   int64_t pool_bytes = 0;
   for (const StorageBuffer& buffer : storage.buffers) {
-    if (buffer.kind != RegionKind::kPool || buffer.end_step == 0) continue;
+    if (!IsInPool(buffer)) continue;
     pool_bytes = std::max(pool_bytes, buffer.offset_bytes + buffer.size_bytes);
   }
   std::vector<DramRegion> regions;

@@ -14,16 +14,24 @@
 namespace berth {
 namespace {
 
-std::vector<ValuePlacement> PlaceValues(const Graph& graph, const StoragePlan& storage) {
+// `resident`: of the buffers that are whole in scratchpad, their virtual ones.
+std::vector<ValuePlacement> PlaceValues(const Graph& graph, const StoragePlan& storage,
+                                        const std::vector<uint32_t>& resident) {
   std::vector<ValuePlacement> placements(graph.values.size());
   for (size_t i = 0; i < graph.values.size(); ++i) {
     const StoragePlace& place = storage.places[i];
     if (place.buffer < 0) continue;
     const StorageBuffer& buffer = storage.buffers[static_cast<size_t>(place.buffer)];
+    if (buffer.home == StorageHome::kRows) continue;
     ValuePlacement& placement = placements[i];
-    placement.space = MemorySpace::kDram;
     placement.offset_bytes = buffer.offset_bytes + place.offset_bytes;
     placement.stride_bytes = place.stride_bytes;
+    if (buffer.home == StorageHome::kScratchpad) {
+      placement.space = MemorySpace::kScratchpad;
+      placement.slot = resident[static_cast<size_t>(place.buffer)];
+      continue;
+    }
+    placement.space = MemorySpace::kDram;
     switch (buffer.kind) {
       case RegionKind::kConstants:
         placement.region = kConstantsRegion;
@@ -42,6 +50,26 @@ std::vector<ValuePlacement> PlaceValues(const Graph& graph, const StoragePlan& s
   }
   return placements;
 }
+
+// One virtual buffer for every buffer that is whole in scratchpad.
+std::vector<uint32_t> MakeResidentBuffers(const StoragePlan& storage, TileBuilder& builder) {
+  std::vector<uint32_t> resident(storage.buffers.size(), kNoSlot);
+  for (size_t i = 0; i < storage.buffers.size(); ++i) {
+    const StorageBuffer& buffer = storage.buffers[i];
+    if (buffer.home != StorageHome::kScratchpad) continue;
+    builder.SetOp(static_cast<uint32_t>(buffer.begin_step));
+    resident[i] = builder.NewBuffer(MemorySpace::kScratchpad, buffer.size_bytes, "resident");
+  }
+  return resident;
+}
+
+// The builder looks at `placements` where they are.
+void Place(std::vector<ValuePlacement> placed, std::vector<ValuePlacement>& placements) {
+  std::move(placed.begin(), placed.end(), placements.begin());
+}
+
+// Budgets in steps of so many bytes let tile decisions be found again.
+constexpr int64_t kBudgetStepBytes = 1024;
 
 std::string KindName(const Node& node) {
   std::string name(OpName(node.kind));
@@ -63,35 +91,6 @@ int64_t MinDramBytes(const Graph& graph, const Node& node) {
   int64_t bytes = 0;
   for (const ValueId value : touched) bytes += graph.at(value).type.ByteCount();
   return bytes;
-}
-
-absl::Status LowerNode(const Graph& graph, const Node& node, const LowerOptions& options,
-                       TileBuilder& builder, OpInfo& info) {
-  const OpDef& op = GetOpDef(node.kind);
-  if (op.lower == nullptr) {
-    return Unimplemented("{} '{}': no unit of the machine executes it", OpName(node.kind),
-                         node.name);
-  }
-  const auto empty = [&](ValueId id) {
-    return id == ValueId::kNone || graph.at(id).type.shape.ElementCount() == 0;
-  };
-  if (std::all_of(node.outputs.begin(), node.outputs.end(), empty)) {
-    info.decision = "no elements";
-    return absl::OkStatus();
-  }
-  const NodeCall call(graph, node);
-  absl::StatusOr<TileShape> tile = DefaultTile(op, call.call(), options.scratchpad_budget_bytes,
-                                               options.accumulator_budget_bytes);
-  if (absl::IsResourceExhausted(tile.status())) {
-    tile = DefaultTile(op, call.call(), options.scratchpad_limit_bytes,
-                       options.accumulator_limit_bytes);
-  }
-  const std::string where = fmt::format("{} '{}'", OpName(node.kind), node.name);
-  if (!tile.ok()) return Annotate(tile.status(), where);
-  info.decision = fmt::format("tile {}", fmt::join(*tile, "x"));
-  builder.SetReads(node);
-  BERTH_RETURN_IF_ERROR(Annotate(op.lower(call.call(), *tile, builder), where));
-  return Annotate(builder.status(), where);
 }
 
 // Keeps of the provisional constants region only the ranges that commands read, in their order, and
@@ -151,20 +150,50 @@ int64_t ConstantsEnd(const StoragePlan& storage) {
 
 }  // namespace
 
+SegmentBudget BudgetOf(const Graph& graph, const StoragePlan& storage, SegmentTables& tables,
+                       const Segment& segment, const NpuConfig& config,
+                       const LowerOptions& options) {
+  int64_t free_bytes = config.scratchpad.size_bytes;
+  for (const StorageBuffer& buffer : storage.buffers) {
+    const bool is_live =
+        buffer.begin_step < segment.end_step && buffer.end_step > segment.begin_step;
+    if (buffer.home == StorageHome::kScratchpad && is_live) free_bytes -= buffer.size_bytes;
+  }
+  if (segment.is_striped()) {
+    if (const auto bands = PlanBands(graph, storage, tables.uses, tables.reads, segment)) {
+      free_bytes -= HeldBytes(graph, storage, *bands, segment);
+    }
+  }
+  SegmentBudget budget;
+  budget.scratchpad_bytes = std::max<int64_t>(free_bytes, 0) * options.tile_percent / 100 /
+                            kBudgetStepBytes * kBudgetStepBytes;
+  budget.scratchpad_limit_bytes = config.scratchpad.size_bytes;
+  budget.accumulator_bytes = config.accumulator.size_bytes / 2;
+  budget.accumulator_limit_bytes = config.accumulator.size_bytes;
+  return budget;
+}
+
 absl::StatusOr<LoweredProgram> LowerGraph(const Graph& graph, const StoragePlan& storage,
-                                          const NpuConfig& config, const LowerOptions& options) {
-  const std::vector<ValuePlacement> placements = PlaceValues(graph, storage);
+                                          const OnChipPlan& on_chip, const NpuConfig& config,
+                                          const LowerOptions& options) {
+  std::vector<ValuePlacement> placements(graph.values.size());
   TileBuilder builder(config, graph, placements);
+  Place(PlaceValues(graph, storage, MakeResidentBuffers(storage, builder)), placements);
   const int64_t table_base_bytes = ConstantsEnd(storage);
   builder.SetTableBase(table_base_bytes);
   builder.SetCommandLimit(options.command_limit);
+  SegmentTables tables(graph);
+  const LoweringContext context{graph, storage, tables, placements, builder};
+  std::vector<std::string> decisions(graph.nodes.size());
+  for (const Segment& segment : on_chip.segments) {
+    BERTH_RETURN_IF_ERROR(LowerSegment(
+        context, segment, BudgetOf(graph, storage, tables, segment, config, options), decisions));
+  }
   LoweredProgram lowered;
   for (size_t step = 0; step < graph.nodes.size(); ++step) {
     const Node& node = graph.nodes[step];
-    OpInfo info{node.name, KindName(node), "view", 0, 0};
-    builder.SetOp(static_cast<uint32_t>(step));
+    OpInfo info{node.name, KindName(node), decisions[step], 0, 0};
     if (storage.nodes[step] == NodeStorage::kComputed) {
-      BERTH_RETURN_IF_ERROR(LowerNode(graph, node, options, builder, info));
       info.min_dram_bytes = MinDramBytes(graph, node);
     }
     lowered.ops.push_back(std::move(info));
@@ -179,6 +208,24 @@ absl::StatusOr<LoweredProgram> LowerGraph(const Graph& graph, const StoragePlan&
   }
   lowered.constants = packer.TakeBytes();
   return lowered;
+}
+
+absl::StatusOr<SampledCommands> SampleSegment(const Graph& graph, const StoragePlan& storage,
+                                              SegmentTables& tables, const Segment& segment,
+                                              const NpuConfig& config,
+                                              const LowerOptions& options) {
+  std::vector<ValuePlacement> placements(graph.values.size());
+  TileBuilder builder(config, graph, placements);
+  Place(PlaceValues(graph, storage, MakeResidentBuffers(storage, builder)), placements);
+  builder.SetCommandLimit(options.command_limit);
+  const LoweringContext context{graph, storage, tables, placements, builder};
+  SampledCommands sampled;
+  BERTH_ASSIGN_OR_RETURN(
+      sampled.sample,
+      LowerSample(context, segment, BudgetOf(graph, storage, tables, segment, config, options)));
+  sampled.commands = std::move(builder.commands());
+  sampled.buffers = std::move(builder.buffers());
+  return sampled;
 }
 
 }  // namespace berth

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "kernels/tile_builder.h"
+#include "planner/schedule/segment_lowering.h"
 #include "planner/storage/storage.h"
 #include "runtime/bundle/contents.h"
 
@@ -28,17 +29,33 @@ struct LoweredProgram {
 };
 
 struct LowerOptions {
-  // Bytes that the buffers of one tile should take; where an op's smallest tile is larger, it may
-  // take up to the limit (and then has no room for double buffering).
-  int64_t scratchpad_budget_bytes = 0, scratchpad_limit_bytes = 0;
-  int64_t accumulator_budget_bytes = 0, accumulator_limit_bytes = 0;
+  // Percent that the buffers of one tile should take of the scratchpad that resident values and
+  // rows leave; where an op's smallest tile is larger, it may take all of the machine's (and then
+  // has no room for double buffering).
+  int64_t tile_percent = 45;
   // Tiles too small for the model make programs too long to be of use.
   size_t command_limit = 1000000;
 };
 
-// ResourceExhausted names the node whose smallest tile does not fit, with needed and available
-// bytes.
+// What a tile may take in `segment`.
+SegmentBudget BudgetOf(const Graph& graph, const StoragePlan& storage, SegmentTables& tables,
+                       const Segment& segment, const NpuConfig& config,
+                       const LowerOptions& options);
+
+// The storage must have been assigned with `on_chip`. ResourceExhausted names the node whose
+// smallest tile does not fit, with needed and available bytes.
 absl::StatusOr<LoweredProgram> LowerGraph(const Graph& graph, const StoragePlan& storage,
-                                          const NpuConfig& config, const LowerOptions& options);
+                                          const OnChipPlan& on_chip, const NpuConfig& config,
+                                          const LowerOptions& options);
+
+// A sample of one segment alone, resident buffers that it touches first; for costs.
+struct SampledCommands {
+  std::vector<Command> commands;
+  std::vector<VirtualBuffer> buffers;
+  SegmentSample sample;
+};
+absl::StatusOr<SampledCommands> SampleSegment(const Graph& graph, const StoragePlan& storage,
+                                              SegmentTables& tables, const Segment& segment,
+                                              const NpuConfig& config, const LowerOptions& options);
 
 }  // namespace berth

@@ -38,6 +38,7 @@ void AliasRoles(const LoweredProgram& lowered, std::vector<PoolItem>& items) {
 }
 
 struct Placed {
+  std::optional<Shortage> shortage;
   PoolPlan plan;
   int64_t buffers = 0;
 };
@@ -64,14 +65,17 @@ absl::StatusOr<Placed> PlaceSpace(const LoweredProgram& lowered, MemorySpace spa
   if (alias_roles) AliasRoles(lowered, problem.items);
   BERTH_ASSIGN_OR_RETURN(PoolPlan plan, PlanPool(problem, PoolOptions{}));
   if (plan.conflict) {
-    return ResourceExhausted("{}: {}",
-                             space == MemorySpace::kScratchpad ? "scratchpad" : "accumulator",
-                             DescribeConflict(problem, plan));
+    const std::string_view memory =
+        space == MemorySpace::kScratchpad ? "scratchpad" : "accumulator";
+    return Placed{Shortage{space, plan.conflict->step, plan.conflict->excess_bytes,
+                           fmt::format("{}: {}", memory, DescribeConflict(problem, plan))},
+                  {},
+                  0};
   }
   for (size_t k = 0; k < problem.items.size(); ++k) {
     offset_bytes[static_cast<size_t>(problem.items[k].id)] = plan.offset_bytes[k];
   }
-  return Placed{std::move(plan), static_cast<int64_t>(problem.items.size())};
+  return Placed{std::nullopt, std::move(plan), static_cast<int64_t>(problem.items.size())};
 }
 
 }  // namespace
@@ -79,7 +83,7 @@ absl::StatusOr<Placed> PlaceSpace(const LoweredProgram& lowered, MemorySpace spa
 absl::StatusOr<ScratchpadPlan> PlaceBuffers(const LoweredProgram& lowered, const NpuConfig& config,
                                             const PlaceOptions& options) {
   ScratchpadPlan result;
-  result.lives = FindBufferLives(lowered);
+  result.lives = FindBufferLives(lowered.commands, lowered.buffers.size());
   result.offset_bytes.assign(lowered.buffers.size(), 0);
   const bool alias = !options.double_buffer;
   BERTH_ASSIGN_OR_RETURN(Placed scratchpad,
@@ -88,6 +92,7 @@ absl::StatusOr<ScratchpadPlan> PlaceBuffers(const LoweredProgram& lowered, const
   BERTH_ASSIGN_OR_RETURN(Placed accumulator, PlaceSpace(lowered, MemorySpace::kAccumulator,
                                                         config.accumulator.size_bytes, alias,
                                                         result.lives, result.offset_bytes));
+  result.shortage = scratchpad.shortage ? scratchpad.shortage : accumulator.shortage;
   result.scratchpad = std::move(scratchpad.plan);
   result.scratchpad_buffers = scratchpad.buffers;
   result.accumulator = std::move(accumulator.plan);
@@ -100,7 +105,7 @@ absl::StatusOr<PoolPlan> PlacePool(StoragePlan& storage, int64_t budget_bytes) {
   if (budget_bytes > 0) problem.capacity_bytes = budget_bytes;
   for (size_t i = 0; i < storage.buffers.size(); ++i) {
     const StorageBuffer& buffer = storage.buffers[i];
-    if (buffer.kind != RegionKind::kPool || buffer.end_step == 0) continue;
+    if (!IsInPool(buffer)) continue;
     PoolItem item;
     item.id = static_cast<int64_t>(i);
     item.begin_step = buffer.begin_step;

@@ -2,6 +2,8 @@
 // accumulators, over command time.
 #pragma once
 
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "planner/pool/plan_pool.h"
@@ -10,7 +12,16 @@
 
 namespace berth {
 
+// Why the buffers of a memory found no places.
+struct Shortage {
+  MemorySpace space = MemorySpace::kScratchpad;
+  int64_t command = 0;       // where they meet
+  int64_t excess_bytes = 0;  // that would be needed more
+  std::string text;          // names the buffers in the way
+};
+
 struct ScratchpadPlan {
+  std::optional<Shortage> shortage;   // set: there is no plan
   std::vector<BufferLife> lives;      // per virtual buffer
   std::vector<int64_t> offset_bytes;  // per virtual buffer, in its own space
   PoolPlan scratchpad, accumulator;   // the certificates
@@ -22,7 +33,7 @@ struct PlaceOptions {
   bool double_buffer = true;
 };
 
-// ResourceExhausted, naming the buffers in the way, when no placement within the machine was found.
+// A plan with a shortage when no placement within the machine was found.
 absl::StatusOr<ScratchpadPlan> PlaceBuffers(const LoweredProgram& lowered, const NpuConfig& config,
                                             const PlaceOptions& options = {});
 

@@ -1,8 +1,11 @@
 #include "planner/schedule/prefetch.h"
 
 #include <algorithm>
+#include <numeric>
 
+#include "base/checked_math.h"
 #include "npu_sim/access.h"
+#include "planner/schedule/live_profile.h"
 
 namespace berth {
 namespace {
@@ -39,26 +42,50 @@ bool SharesDramBytes(const Command& store, const Command& load) {
   return false;
 }
 
+// Scratchpad bytes live at each command of the list.
+std::vector<int64_t> LiveBytes(const LoweredProgram& lowered) {
+  const std::vector<BufferLife> lives = FindBufferLives(lowered.commands, lowered.buffers.size());
+  std::vector<int64_t> bytes(lowered.commands.size() + 1, 0);
+  for (size_t i = 0; i < lowered.buffers.size(); ++i) {
+    const VirtualBuffer& buffer = lowered.buffers[i];
+    if (buffer.space != MemorySpace::kScratchpad || lives[i].end_command == 0) continue;
+    const int64_t size_bytes = AlignUp(buffer.size_bytes, buffer.alignment_bytes);
+    bytes[lives[i].begin_command] += size_bytes;
+    bytes[lives[i].end_command] -= size_bytes;
+  }
+  for (size_t i = 1; i < bytes.size(); ++i) bytes[i] += bytes[i - 1];
+  return bytes;
+}
+
+std::vector<int64_t> Reserved(std::vector<int64_t> live, const std::vector<int64_t>& reserved) {
+  for (size_t i = 0; i < reserved.size(); ++i) live[i] += reserved[i];
+  return live;
+}
+
 // List scheduling in the lowered order, with loads drawn forward through a window.
 class Hoister {
  public:
   Hoister(LoweredProgram& lowered, const PrefetchOptions& options)
-      : lowered_(lowered), options_(options), placed_(lowered.commands.size(), false) {
-    uses_left_.assign(lowered.buffers.size(), 0);
+      : lowered_(lowered),
+        options_(options),
+        live_(Reserved(LiveBytes(lowered), options.reserved_bytes)),
+        placed_(lowered.commands.size(), false) {
+    std::vector<uint32_t> touches(lowered.buffers.size(), 0);
     started_.assign(lowered.buffers.size(), false);
     touches_placed_.assign(lowered.buffers.size(), 0);
     touch_rank_.resize(lowered.commands.size());
     blocked_until_.assign(lowered.commands.size(), 0);
     for (size_t i = 0; i < lowered.commands.size(); ++i) {
       ForEachBuffer(lowered.commands[i], [&](uint32_t buffer) {
-        touch_rank_[i].push_back({buffer, uses_left_[buffer]++});
+        touch_rank_[i].push_back({buffer, touches[buffer]++});
       });
       if (IsLoad(lowered.commands[i])) loads_.push_back(static_cast<uint32_t>(i));
       if (IsStore(lowered.commands[i])) stores_.push_back(static_cast<uint32_t>(i));
     }
   }
 
-  std::vector<Command> Run() {
+  // The new list, as positions of the lowered one.
+  std::vector<uint32_t> Run() {
     for (uint32_t i = 0; i < lowered_.commands.size(); ++i) {
       if (placed_[i]) continue;
       if (!IsLoad(lowered_.commands[i])) DrawLoads(i);
@@ -85,8 +112,11 @@ class Hoister {
     for (size_t k = next_load_; k < end; ++k) {
       const uint32_t load = loads_[k];
       if (placed_[load]) continue;
-      if (live_bytes_ + NewBytes(load) > options_.scratchpad_limit_bytes) return;
-      if (TouchesInOrder(load) && !WaitsForStore(now, load)) Place(load);
+      const int64_t bytes = NewBytes(load);
+      if (bytes > 0 && live_.Max(now, load) + bytes > options_.scratchpad_limit_bytes) return;
+      if (!TouchesInOrder(load) || WaitsForStore(now, load)) continue;
+      live_.Add(now, load, bytes);
+      Place(load);
     }
   }
 
@@ -95,7 +125,7 @@ class Hoister {
     for (const Touch& touch : touch_rank_[command]) {
       const VirtualBuffer& buffer = lowered_.buffers[touch.buffer];
       if (!started_[touch.buffer] && buffer.space == MemorySpace::kScratchpad) {
-        bytes += buffer.size_bytes;
+        bytes += AlignUp(buffer.size_bytes, buffer.alignment_bytes);
       }
     }
     return bytes;
@@ -126,43 +156,45 @@ class Hoister {
   }
 
   void Place(uint32_t index) {
-    live_bytes_ += NewBytes(index);
     for (const Touch& touch : touch_rank_[index]) {
       started_[touch.buffer] = true;
       ++touches_placed_[touch.buffer];
-      const VirtualBuffer& buffer = lowered_.buffers[touch.buffer];
-      if (--uses_left_[touch.buffer] == 0 && buffer.space == MemorySpace::kScratchpad) {
-        live_bytes_ -= buffer.size_bytes;
-      }
     }
     placed_[index] = true;
-    result_.push_back(lowered_.commands[index]);
+    result_.push_back(index);
   }
 
   LoweredProgram& lowered_;
   const PrefetchOptions& options_;
+  LiveProfile live_;  // at each position of the lowered order, hoisted loads included
   std::vector<bool> placed_;
-  std::vector<Command> result_;
-  std::vector<uint32_t> uses_left_, touches_placed_;  // per buffer
-  std::vector<bool> started_;                         // per buffer
-  std::vector<std::vector<Touch>> touch_rank_;        // per command
-  std::vector<uint32_t> loads_, stores_;              // positions in the lowered order
-  std::vector<uint32_t> blocked_until_;               // per load: behind this position
+  std::vector<uint32_t> result_;
+  std::vector<uint32_t> touches_placed_;        // per buffer
+  std::vector<bool> started_;                   // per buffer
+  std::vector<std::vector<Touch>> touch_rank_;  // per command
+  std::vector<uint32_t> loads_, stores_;        // positions in the lowered order
+  std::vector<uint32_t> blocked_until_;         // per load: behind this position
   size_t next_load_ = 0, next_store_ = 0;
-  int64_t live_bytes_ = 0;
 };
 
 }  // namespace
 
-void HoistLoads(LoweredProgram& lowered, const PrefetchOptions& options) {
-  if (!options.hoist) return;
-  lowered.commands = Hoister(lowered, options).Run();
+std::vector<uint32_t> HoistLoads(LoweredProgram& lowered, const PrefetchOptions& options) {
+  std::vector<uint32_t> origin(lowered.commands.size());
+  std::iota(origin.begin(), origin.end(), 0u);
+  if (!options.hoist) return origin;
+  origin = Hoister(lowered, options).Run();
+  std::vector<Command> commands;
+  commands.reserve(origin.size());
+  for (const uint32_t index : origin) commands.push_back(lowered.commands[index]);
+  lowered.commands = std::move(commands);
+  return origin;
 }
 
-std::vector<BufferLife> FindBufferLives(const LoweredProgram& lowered) {
-  std::vector<BufferLife> lives(lowered.buffers.size());
-  for (size_t i = 0; i < lowered.commands.size(); ++i) {
-    ForEachBuffer(lowered.commands[i], [&](uint32_t buffer) {
+std::vector<BufferLife> FindBufferLives(const std::vector<Command>& commands, size_t buffer_count) {
+  std::vector<BufferLife> lives(buffer_count);
+  for (size_t i = 0; i < commands.size(); ++i) {
+    ForEachBuffer(commands[i], [&](uint32_t buffer) {
       BufferLife& life = lives[buffer];
       if (life.end_command == 0) life.begin_command = static_cast<uint32_t>(i);
       life.end_command = static_cast<uint32_t>(i) + 1;

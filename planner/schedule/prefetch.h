@@ -11,21 +11,25 @@ namespace berth {
 
 struct PrefetchOptions {
   bool hoist = true;
-  // Bytes that may be live at once; hoisting stops there.
+  // Bytes that hoisting may make live at once.
   int64_t scratchpad_limit_bytes = 0;
+  // Bytes per command of the lowered list that hoisting leaves alone; empty: none.
+  std::vector<int64_t> reserved_bytes;
   // Loads considered ahead of the current command.
   int window_loads = 48;
 };
 
 // Permutes lowered.commands. The result keeps every order that matters: commands that share a
 // buffer, and loads behind earlier stores to the same DRAM bytes. Cost: O(commands x window).
-void HoistLoads(LoweredProgram& lowered, const PrefetchOptions& options);
+//
+// Returns where every command stood before.
+std::vector<uint32_t> HoistLoads(LoweredProgram& lowered, const PrefetchOptions& options);
 
 // First and last use of each virtual buffer, half open in list positions; (0, 0) when unused.
 struct BufferLife {
   uint32_t begin_command = 0;
   uint32_t end_command = 0;
 };
-std::vector<BufferLife> FindBufferLives(const LoweredProgram& lowered);
+std::vector<BufferLife> FindBufferLives(const std::vector<Command>& commands, size_t buffer_count);
 
 }  // namespace berth

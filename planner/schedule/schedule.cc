@@ -1,9 +1,15 @@
 #include "planner/schedule/schedule.h"
 
+#include <algorithm>
 #include <array>
+#include <set>
+#include <thread>
 
 #include "base/checked_math.h"
+#include "npu_sim/timing.h"
+#include "planner/order/local_order.h"
 #include "planner/schedule/prefetch.h"
+#include "planner/schedule/residency.h"
 
 namespace berth {
 namespace {
@@ -11,68 +17,192 @@ namespace {
 // Percent of the scratchpad that one tile's buffers may take: below half, so that the next tile's
 // fit beside them; less where fragmentation or long-lived buffers leave less.
 constexpr std::array<int64_t, 4> kTilePercent = {45, 30, 18, 8};
+// Percent of the scratchpad that a segment may have live, before loads are hoisted; less where the
+// placement needs more room.
+constexpr std::array<int64_t, 4> kResidencyPercent = {92, 80, 65, 45};
 // Percent of the scratchpad that may be live when loads are hoisted; 0: no hoisting.
-constexpr std::array<int64_t, 4> kHoistPercent = {92, 75, 55, 0};
+constexpr std::array<int64_t, 9> kHoistPercent = {94, 88, 80, 72, 64, 55, 45, 30, 0};
+// Placements that are tried before loads are hoisted less everywhere.
+constexpr int kHoistAttempts = 2;
+// Depths of prefetch that are tried in vain before the search for a better one ends.
+constexpr int kWorseDepths = 2;
 constexpr int64_t kLargestScratchpadBytes = int64_t{1} << 30;
 constexpr int64_t kSearchStepBytes = 1024;
 // A search for the smallest scratchpad looks at programs up to this long only, so that it ends
 // soon.
 constexpr size_t kSearchCommandLimit = 60000;
 
-absl::StatusOr<Schedule> TryTiles(const Graph& graph, const StoragePlan& storage,
-                                  const NpuConfig& config, const ScheduleOptions& options,
+// Storage and pool with a plan of what is on chip.
+absl::StatusOr<Schedule> Begin(const Graph& graph, OnChipPlan on_chip,
+                               const ScheduleOptions& options) {
+  Schedule schedule;
+  schedule.on_chip = std::move(on_chip);
+  BERTH_RETURN_IF_ERROR(VerifyOnChipPlan(graph, schedule.on_chip));
+  StorageOptions storage = options.storage;
+  storage.on_chip = &schedule.on_chip;
+  schedule.storage = AssignStorage(graph, storage);
+  BERTH_ASSIGN_OR_RETURN(schedule.pool, PlacePool(schedule.storage, options.pool_budget_bytes));
+  return schedule;
+}
+
+// Keeps hoisted loads away from where the placement failed: what was live there did fit in number,
+// but not in places.
+void ReserveAround(const Shortage& shortage, const std::vector<uint32_t>& origin,
+                   std::vector<int64_t>& reserved_bytes) {
+  constexpr int64_t kReach = 32;  // commands to each side
+  reserved_bytes.resize(origin.size(), 0);
+  const auto count = static_cast<int64_t>(origin.size());
+  const int64_t begin = std::max<int64_t>(shortage.command - kReach, 0);
+  const int64_t end = std::min(shortage.command + kReach, count);
+  std::set<uint32_t> near;
+  for (int64_t i = begin; i < end; ++i) near.insert(origin[static_cast<size_t>(i)]);
+  for (const uint32_t command : near) reserved_bytes[command] += shortage.excess_bytes;
+}
+
+// Loads hoisted as far as `limit_bytes` goes, placed and timed.
+absl::StatusOr<Schedule> Hoist(const Graph& graph, const Schedule& lowered, const NpuConfig& config,
+                               const ScheduleOptions& options, int64_t limit_bytes) {
+  PrefetchOptions prefetch;
+  prefetch.hoist = limit_bytes > 0;
+  prefetch.scratchpad_limit_bytes = limit_bytes;
+  PlaceOptions place;
+  place.double_buffer = options.double_buffer;
+  std::string failure;
+  for (int attempt = 0; attempt < (prefetch.hoist ? kHoistAttempts : 1); ++attempt) {
+    Schedule schedule = lowered;
+    schedule.hoist_limit_bytes = limit_bytes;
+    const std::vector<uint32_t> origin = HoistLoads(schedule.lowered, prefetch);
+    BERTH_ASSIGN_OR_RETURN(schedule.scratchpad, PlaceBuffers(schedule.lowered, config, place));
+    const std::optional<Shortage>& shortage = schedule.scratchpad.shortage;
+    if (shortage) {
+      failure = shortage->text;
+      if (shortage->space != MemorySpace::kScratchpad) break;
+      ReserveAround(*shortage, origin, prefetch.reserved_bytes);
+      continue;
+    }
+    schedule.emitted =
+        EmitProgram(graph, schedule.storage, schedule.lowered, schedule.scratchpad, config);
+    BERTH_ASSIGN_OR_RETURN(const SimReport report,
+                           SimulateTiming(schedule.emitted.program.view(), config));
+    schedule.makespan_cycles = report.makespan_cycles;
+    return schedule;
+  }
+  return ResourceExhausted("{}", failure);
+}
+
+// The fastest of several depths of prefetch: the deepest has the bytes change hands the soonest.
+absl::StatusOr<Schedule> TryTiles(const Graph& graph, const NpuConfig& config,
+                                  const ScheduleOptions& options, const Schedule& begun,
                                   int64_t tile_percent) {
   LowerOptions lower_options;
   lower_options.command_limit = options.command_limit;
-  lower_options.scratchpad_budget_bytes = config.scratchpad.size_bytes * tile_percent / 100;
-  lower_options.scratchpad_limit_bytes = config.scratchpad.size_bytes;
-  lower_options.accumulator_budget_bytes = config.accumulator.size_bytes / 2;
-  lower_options.accumulator_limit_bytes = config.accumulator.size_bytes;
-  BERTH_ASSIGN_OR_RETURN(const LoweredProgram lowered,
-                         LowerGraph(graph, storage, config, lower_options));
-  absl::Status failure;
+  lower_options.tile_percent = tile_percent;
+  Schedule lowered = begun;
+  lowered.tile_budget_percent = tile_percent;
+  BERTH_ASSIGN_OR_RETURN(lowered.lowered,
+                         LowerGraph(graph, begun.storage, begun.on_chip, config, lower_options));
+  absl::StatusOr<Schedule> best = ResourceExhausted("no depth of prefetch fits");
+  int worse = 0;
   for (const int64_t hoist_percent : kHoistPercent) {
     if (!options.hoist && hoist_percent != 0) continue;
-    Schedule schedule;
-    schedule.lowered = lowered;
-    schedule.tile_budget_bytes = lower_options.scratchpad_budget_bytes;
-    schedule.hoist_limit_bytes = config.scratchpad.size_bytes * hoist_percent / 100;
-    PrefetchOptions prefetch;
-    prefetch.hoist = hoist_percent != 0;
-    prefetch.scratchpad_limit_bytes = schedule.hoist_limit_bytes;
-    HoistLoads(schedule.lowered, prefetch);
-    PlaceOptions place;
-    place.double_buffer = options.double_buffer;
-    absl::StatusOr<ScratchpadPlan> plan = PlaceBuffers(schedule.lowered, config, place);
-    if (plan.ok()) {
-      schedule.scratchpad = *std::move(plan);
-      return schedule;
+    if (hoist_percent == 0 && best.ok()) break;
+    absl::StatusOr<Schedule> schedule =
+        Hoist(graph, lowered, config, options, config.scratchpad.size_bytes * hoist_percent / 100);
+    if (!schedule.ok()) {
+      if (!absl::IsResourceExhausted(schedule.status())) return schedule;
+      if (!best.ok()) best = std::move(schedule);
+      continue;
     }
-    if (!absl::IsResourceExhausted(plan.status())) return plan.status();
-    failure = plan.status();
+    if (!best.ok() || schedule->makespan_cycles < best->makespan_cycles) {
+      best = std::move(schedule);
+      worse = 0;
+    } else if (++worse == kWorseDepths) {
+      break;
+    }
   }
-  return failure;
+  return best;
 }
 
-absl::StatusOr<Schedule> TryAllTiles(const Graph& graph, const StoragePlan& storage,
-                                     const NpuConfig& config, const ScheduleOptions& options) {
+absl::StatusOr<Schedule> TryAllTiles(const Graph& graph, const NpuConfig& config,
+                                     const ScheduleOptions& options, const Schedule& begun) {
   absl::Status failure;
   for (const int64_t tile_percent : kTilePercent) {
-    absl::StatusOr<Schedule> schedule = TryTiles(graph, storage, config, options, tile_percent);
+    absl::StatusOr<Schedule> schedule = TryTiles(graph, config, options, begun, tile_percent);
     if (schedule.ok() || !absl::IsResourceExhausted(schedule.status())) return schedule;
     failure = schedule.status();
   }
   return failure;
 }
 
+absl::StatusOr<Schedule> WithNothingOnChip(const Graph& graph, const NpuConfig& config,
+                                           const ScheduleOptions& options) {
+  BERTH_ASSIGN_OR_RETURN(const Schedule begun, Begin(graph, NothingOnChip(graph), options));
+  return TryAllTiles(graph, config, options, begun);
+}
+
+// One plan of what is on chip, in the order of ops in which it is best.
+struct Residency {
+  Graph graph;
+  ResidencyResult planned;
+  bool is_reordered = false;
+};
+
+bool HasSameOrder(const Graph& a, const Graph& b) {
+  return std::equal(a.nodes.begin(), a.nodes.end(), b.nodes.begin(), b.nodes.end(),
+                    [](const Node& x, const Node& y) { return x.outputs == y.outputs; });
+}
+
+// The order that the graph came with, of the lowest peak, and one that keeps readers near.
+Residency ChooseResidency(const Graph& graph, const NpuConfig& config,
+                          const ScheduleOptions& options, const ResidencyOptions& residency) {
+  Residency given{graph, {}, false}, local{graph, {}, true};
+  OrderLocally(local.graph);
+  const auto plan = [&](Residency& candidate) {
+    candidate.planned = PlanResidency(candidate.graph, options.storage, config, residency);
+  };
+  if (HasSameOrder(graph, local.graph)) {
+    plan(given);
+    return given;
+  }
+  std::thread other([&] { plan(local); });
+  plan(given);
+  other.join();
+  return local.planned.cost < given.planned.cost ? local : given;
+}
+
+absl::StatusOr<Schedule> WithResidency(Graph& graph, const NpuConfig& config,
+                                       const ScheduleOptions& options) {
+  absl::Status failure = ResourceExhausted("nothing fits on chip");
+  for (const int64_t limit_percent : kResidencyPercent) {
+    ResidencyOptions residency;
+    residency.resident = options.resident;
+    residency.stripes = options.stripes;
+    residency.tile_percent = kTilePercent[0];
+    residency.limit_bytes = config.scratchpad.size_bytes * limit_percent / 100;
+    Residency chosen = ChooseResidency(graph, config, options, residency);
+    BERTH_ASSIGN_OR_RETURN(const Schedule begun,
+                           Begin(chosen.graph, std::move(chosen.planned.plan), options));
+    absl::StatusOr<Schedule> schedule =
+        TryTiles(chosen.graph, config, options, begun, residency.tile_percent);
+    if (schedule.ok()) {
+      schedule->is_reordered = chosen.is_reordered;
+      graph = std::move(chosen.graph);
+      return schedule;
+    }
+    if (!absl::IsResourceExhausted(schedule.status())) return schedule;
+    failure = schedule.status();
+  }
+  return failure;
+}
+
 // The smallest scratchpad, to kSearchStepBytes, for which a schedule is found.
-std::optional<int64_t> SmallestScratchpad(const Graph& graph, const StoragePlan& storage,
-                                          NpuConfig config, ScheduleOptions options) {
+std::optional<int64_t> SmallestScratchpad(const Graph& graph, NpuConfig config,
+                                          ScheduleOptions options) {
   options.hoist = false;
   options.command_limit = kSearchCommandLimit;
   const auto fits = [&](int64_t size_bytes) {
     config.scratchpad.size_bytes = size_bytes;
-    return TryAllTiles(graph, storage, config, options).ok();
+    return WithNothingOnChip(graph, config, options).ok();
   };
   int64_t too_small = config.scratchpad.size_bytes, enough = too_small;
   do {
@@ -90,11 +220,15 @@ std::optional<int64_t> SmallestScratchpad(const Graph& graph, const StoragePlan&
 
 }  // namespace
 
-absl::StatusOr<Schedule> ScheduleProgram(const Graph& graph, const StoragePlan& storage,
-                                         const NpuConfig& config, const ScheduleOptions& options) {
-  absl::StatusOr<Schedule> schedule = TryAllTiles(graph, storage, config, options);
+absl::StatusOr<Schedule> ScheduleProgram(Graph& graph, const NpuConfig& config,
+                                         const ScheduleOptions& options) {
+  if (options.resident || options.stripes) {
+    absl::StatusOr<Schedule> schedule = WithResidency(graph, config, options);
+    if (schedule.ok() || !absl::IsResourceExhausted(schedule.status())) return schedule;
+  }
+  absl::StatusOr<Schedule> schedule = WithNothingOnChip(graph, config, options);
   if (schedule.ok() || !absl::IsResourceExhausted(schedule.status())) return schedule;
-  const std::optional<int64_t> smallest = SmallestScratchpad(graph, storage, config, options);
+  const std::optional<int64_t> smallest = SmallestScratchpad(graph, config, options);
   const std::string advice =
       smallest ? fmt::format("a scratchpad of {} bytes would do, in up to {} commands", *smallest,
                              kSearchCommandLimit)

@@ -4,6 +4,7 @@
 
 #include <optional>
 
+#include "planner/emit/emit.h"
 #include "planner/schedule/lower.h"
 #include "planner/schedule/place.h"
 
@@ -12,19 +13,30 @@ namespace berth {
 struct ScheduleOptions {
   bool double_buffer = true;       // off: one buffer per op and role
   bool hoist = true;               // loads ahead of the computation that needs them
+  bool resident = true;            // values that stay in scratchpad between ops
+  bool stripes = true;             // runs of ops computed part by part
   size_t command_limit = 1000000;  // longer programs count as not fitting
+  int64_t pool_budget_bytes = 0;   // 0: no limit
+  StorageOptions storage;          // what stands where, before anything is on chip
 };
 
 struct Schedule {
+  bool is_reordered = false;
+  OnChipPlan on_chip;
+  StoragePlan storage;
+  PoolPlan pool;
   LoweredProgram lowered;
   ScratchpadPlan scratchpad;
-  int64_t tile_budget_bytes = 0;
+  EmittedProgram emitted;
+  int64_t makespan_cycles = 0;  // of the program, simulated
+  int64_t tile_budget_percent = 0;
   int64_t hoist_limit_bytes = 0;  // 0: loads stand where they were lowered
 };
 
-// ResourceExhausted when not even the smallest tiles fit: names what is in the way and the smallest
-// scratchpad that would do.
-absl::StatusOr<Schedule> ScheduleProgram(const Graph& graph, const StoragePlan& storage,
-                                         const NpuConfig& config, const ScheduleOptions& options);
+// May permute the nodes of `graph` where another order keeps more on chip; `Schedule::is_reordered`
+// tells. ResourceExhausted when not even the smallest tiles fit: names what is in the way and the
+// smallest scratchpad that would do.
+absl::StatusOr<Schedule> ScheduleProgram(Graph& graph, const NpuConfig& config,
+                                         const ScheduleOptions& options);
 
 }  // namespace berth

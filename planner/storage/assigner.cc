@@ -44,6 +44,7 @@ StorageAssigner::StorageAssigner(const Graph& graph, const StorageOptions& optio
   plan_.places.resize(graph.values.size());
   plan_.origins.resize(graph.values.size());
   plan_.nodes.assign(graph.nodes.size(), NodeStorage::kComputed);
+  if (options.on_chip != nullptr) segment_of_ = SegmentOfSteps(*options.on_chip);
 }
 
 StoragePlan StorageAssigner::Run() {
@@ -58,6 +59,7 @@ StoragePlan StorageAssigner::Run() {
     PlaceOutputs(graph_.nodes[step], static_cast<int>(step));
   }
   FindLives();
+  FindHomes();
   return std::move(plan_);
 }
 
@@ -255,6 +257,9 @@ std::optional<std::string> StorageAssigner::WhatStops(const Node& node, int step
                                                   "an output of the model"};
   const StoragePlace& place = PlaceOf(candidate);
   if (place.buffer < 0) return "it has no bytes";
+  if (!MayShareHome(candidate, node.outputs[0], step)) {
+    return "the two stand in different memories, or change row by row together";
+  }
   const StorageBuffer& buffer = plan_.buffers[static_cast<size_t>(place.buffer)];
   if (buffer.kind != RegionKind::kPool) {
     return fmt::format("it stands in {}", kNotPool[static_cast<size_t>(buffer.kind)]);
@@ -310,6 +315,10 @@ void StorageAssigner::Note(ValueId value, const std::string& text) {
 }
 
 void StorageAssigner::FindLives() {
+  const auto segment_at = [&](int step) {
+    if (options_.on_chip == nullptr) return Segment{step, step + 1, 1};
+    return options_.on_chip->segments[static_cast<size_t>(segment_of_[static_cast<size_t>(step)])];
+  };
   for (size_t step = 0; step < graph_.nodes.size(); ++step) {
     if (plan_.nodes[step] == NodeStorage::kView) continue;
     const Node& node = graph_.nodes[step];
@@ -320,10 +329,39 @@ void StorageAssigner::FindLives() {
     for (const ValueId value : touched) {
       if (!IsPlaced(value)) continue;
       StorageBuffer& buffer = BufferOf(value);
-      buffer.begin_step = std::min(buffer.begin_step, static_cast<int>(step));
-      buffer.end_step = std::max(buffer.end_step, static_cast<int>(step) + 1);
+      const Segment segment = segment_at(static_cast<int>(step));
+      buffer.begin_step = std::min(buffer.begin_step, segment.begin_step);
+      buffer.end_step = std::max(buffer.end_step, segment.end_step);
     }
   }
+}
+
+void StorageAssigner::FindHomes() {
+  if (options_.on_chip == nullptr) return;
+  const OnChipPlan& on_chip = *options_.on_chip;
+  for (size_t i = 0; i < plan_.buffers.size(); ++i) {
+    StorageBuffer& buffer = plan_.buffers[i];
+    if (buffer.kind != RegionKind::kPool || buffer.end_step == 0) continue;
+    const std::vector<ValueId>& values = values_in_buffer_[i];
+    if (std::all_of(values.begin(), values.end(),
+                    [&](ValueId id) { return on_chip.resident[Index(id)]; })) {
+      buffer.home = StorageHome::kScratchpad;
+      continue;
+    }
+    const Segment& segment =
+        on_chip.segments[static_cast<size_t>(segment_of_[static_cast<size_t>(buffer.begin_step)])];
+    if (segment.is_striped() && buffer.end_step <= segment.end_step) {
+      buffer.home = StorageHome::kRows;
+    }
+  }
+}
+
+bool StorageAssigner::MayShareHome(ValueId a, ValueId b, int step) const {
+  if (options_.on_chip == nullptr) return true;
+  const OnChipPlan& on_chip = *options_.on_chip;
+  const int segment = segment_of_[static_cast<size_t>(step)];
+  return on_chip.resident[Index(a)] == on_chip.resident[Index(b)] &&
+         !on_chip.segments[static_cast<size_t>(segment)].is_striped();
 }
 
 }  // namespace berth

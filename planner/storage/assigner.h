@@ -57,11 +57,14 @@ class StorageAssigner {
   void Note(ValueId value, const std::string& text);
 
   void FindLives();
+  void FindHomes();
+  bool MayShareHome(ValueId a, ValueId b, int step) const;
 
   const Graph& graph_;
   const StorageOptions& options_;
   const std::set<int>& kept_apart_;
   const GraphUses uses_;
+  std::vector<int> segment_of_;  // of every step; empty when nothing is on chip
   StoragePlan plan_;
   std::vector<int> enlarging_steps_;
   std::vector<bool> needs_dense_;  // per value

@@ -46,7 +46,7 @@ StoragePlan AssignStorage(const Graph& graph, const StorageOptions& options) {
 int64_t PeakLiveBytes(const StoragePlan& plan) {
   std::map<int, int64_t> change;
   for (const StorageBuffer& buffer : plan.buffers) {
-    if (buffer.kind != RegionKind::kPool || buffer.end_step == 0) continue;
+    if (!IsInPool(buffer)) continue;
     change[buffer.begin_step] += buffer.size_bytes;
     change[buffer.end_step] -= buffer.size_bytes;
   }

@@ -8,21 +8,36 @@
 #include "kernels/graph.h"
 #include "kernels/tile_builder.h"
 #include "npu_sim/program.h"
+#include "planner/storage/on_chip_plan.h"
 #include "runtime/bundle/contents.h"
 
 namespace berth {
+
+// Where the bytes of a buffer stand while the program runs.
+enum class StorageHome : uint8_t {
+  kDram,        // in its region
+  kScratchpad,  // whole in scratchpad, from its first write to its last read
+  kRows,        // a few rows at a time in scratchpad, inside one striped segment
+};
 
 // Bytes that are placed as one: a constant, an input, an output, or a range of the pool.
 struct StorageBuffer {
   RegionKind kind = RegionKind::kPool;
   uint32_t index = 0;  // of inputs and outputs
   int64_t size_bytes = 0;
-  std::string name;  // of the value that made it
+  StorageHome home = StorageHome::kDram;  // another than kDram only in the pool
+  std::string name;                       // of the value that made it
   // Pool only: positions of nodes between which the bytes are needed, half open.
   int begin_step = 0;
   int end_step = 0;
   int64_t offset_bytes = 0;  // in its region, once placed
 };
+
+// Whether the buffer takes bytes of the pool.
+inline bool IsInPool(const StorageBuffer& buffer) {
+  return buffer.kind == RegionKind::kPool && buffer.home == StorageHome::kDram &&
+         buffer.end_step > 0;
+}
 
 // A value is a strided view of its buffer.
 struct StoragePlace {
@@ -56,6 +71,9 @@ struct StorageOptions {
   bool views = true;
   bool in_place = true;
   bool explain = false;  // notes cost time
+  // Null: nothing is on chip. Values share bytes in place only with values of the same home, and
+  // not within striped segments; what a striped segment touches lives throughout it.
+  const OnChipPlan* on_chip = nullptr;
 };
 
 // Gives every graph output a value of its own (a copy where the output is an input, a constant or

@@ -172,7 +172,10 @@ absl::StatusOr<std::vector<Tensor>> RunReference(const OpCase& test) {
   strided.strided = true;
   resident = small;
   resident.resident = true;
-  for (const HarnessOptions& options : {large, small, strided, resident}) {
+  HarnessOptions parts = small, resident_parts = resident;
+  parts.parts = 3;
+  resident_parts.parts = 2;
+  for (const HarnessOptions& options : {large, small, strided, resident, parts, resident_parts}) {
     if (auto result = MatchesReference(test, options); !result) return result;
   }
   return ::testing::AssertionSuccess();

@@ -144,20 +144,47 @@ class MachineRun {
   absl::Status Lower(TileBuilder& builder) {
     for (size_t i = 0; i < graph_.nodes.size(); ++i) {
       const Node& node = graph_.nodes[i];
-      const OpDef& op = GetOpDef(node.kind);
-      if (op.lower == nullptr) return Unimplemented("{} does not lower", OpName(node.kind));
-      builder.SetOp(static_cast<uint32_t>(i));
-      const NodeCall call(graph_, node);
-      BERTH_ASSIGN_OR_RETURN(const TileShape tile,
-                             DefaultTile(op, call.call(), options_.scratchpad_bytes * 45 / 100,
-                                         options_.accumulator_bytes * 45 / 100));
-      const size_t begin = builder.commands().size();
-      builder.SetReads(node);
-      BERTH_RETURN_IF_ERROR(op.lower(call.call(), tile, builder));
-      BERTH_RETURN_IF_ERROR(builder.status());
-      BERTH_RETURN_IF_ERROR(CheckCost(builder, begin, TileCostOf(op, call.call(), tile), node));
+      if (GetOpDef(node.kind).lower == nullptr) {
+        return Unimplemented("{} does not lower", OpName(node.kind));
+      }
+      for (const OutputPart& part : PartsOf(node)) {
+        builder.SetOp(static_cast<uint32_t>(i));
+        builder.ForgetHeld();
+        BERTH_RETURN_IF_ERROR(LowerPart(builder, node, part));
+      }
     }
     return absl::OkStatus();
+  }
+
+  std::vector<OutputPart> PartsOf(const Node& node) const {
+    constexpr int kAxis = 1;
+    const NodeCall call(graph_, node);
+    const OpDef& op = GetOpDef(node.kind);
+    if (options_.parts == 1 || op.part == nullptr || call.call().output().shape.rank() < 3 ||
+        !op.part(call.call(), 0, kAxis, {0, 1})) {
+      return {{}};
+    }
+    const int64_t extent = call.call().output().shape[kAxis];
+    std::vector<OutputPart> parts;
+    for (int64_t i = 0; i < options_.parts; ++i) {
+      const int64_t begin = extent * i / options_.parts;
+      const int64_t end = extent * (i + 1) / options_.parts;
+      if (begin < end) parts.push_back({kAxis, {begin, end - begin}});
+    }
+    return parts;
+  }
+
+  absl::Status LowerPart(TileBuilder& builder, const Node& node, const OutputPart& part) {
+    const OpDef& op = GetOpDef(node.kind);
+    const NodeCall call(graph_, node, part, placements_);
+    BERTH_ASSIGN_OR_RETURN(const TileShape tile,
+                           DefaultTile(op, call.call(), options_.scratchpad_bytes * 45 / 100,
+                                       options_.accumulator_bytes * 45 / 100));
+    const size_t begin = builder.commands().size();
+    builder.SetReads(node);
+    BERTH_RETURN_IF_ERROR(op.lower(call.call(), tile, builder));
+    BERTH_RETURN_IF_ERROR(builder.status());
+    return CheckCost(builder, begin, TileCostOf(op, call.call(), tile), node);
   }
 
   // Buffers live from their first to their last command.

@@ -32,6 +32,7 @@ struct HarnessOptions {
   double absolute_tolerance = -1;
   bool strided = false;   // inputs and outputs stand with gaps along their last axis
   bool resident = false;  // inputs and outputs stand in scratchpad
+  int parts = 1;          // of output 0 along axis 1, one call each, where the op can
   HostFunctionTable host_functions;
 };
 
@@ -94,8 +95,8 @@ absl::StatusOr<std::vector<Tensor>> RunReference(const OpCase& test);
 
 ::testing::AssertionResult MatchesReference(OpCase& test, const HarnessOptions& options = {},
                                             HarnessStats* stats = nullptr);
-// The same with a large scratchpad, with 32 KiB, strided and resident (`small_bytes` of
-// scratchpad).
+// The same with a large scratchpad, with `small_bytes`, strided, resident, and in parts from DRAM
+// and from scratchpad.
 ::testing::AssertionResult MatchesEverywhere(OpCase& test, int64_t small_bytes = 32 << 10);
 
 ::testing::AssertionResult TensorsAgree(const Tensor& actual, const Tensor& expected,

@@ -1,0 +1,260 @@
+#include "planner/schedule/residency.h"
+
+#include <algorithm>
+#include <map>
+
+#include "planner/schedule/segment_cost.h"
+
+namespace berth {
+namespace {
+
+// Values of one segment that may be resident behind it: all combinations up to this many.
+constexpr size_t kFreeChoices = 3;
+
+// Of the room for a striped segment, what rows and weights may take: the rest is for tiles and for
+// loads that run ahead.
+constexpr int64_t kHeldPercent = 85;
+// Striped runs begin at the best states of a boundary only: they cost most to evaluate.
+constexpr int kStripedStates = 2;
+// Up to this share of the limit values simply stay: nothing else is tried.
+constexpr int64_t kRoomyPercent = 50;
+// Parts of which bands have room in advance; none is tried too.
+constexpr int kSpareParts = 3;
+
+// A way to reach a boundary.
+struct State {
+  std::vector<int> resident;  // buffers across the boundary, ascending
+  int64_t cost = 0, dram_bytes = 0;
+  Segment segment;          // the last one
+  std::vector<int> chosen;  // resident buffers that it made
+  int previous = -1;        // position among the states of segment.begin_step
+};
+
+bool IsBetter(const State& a, const State& b) {
+  return std::pair(a.cost, a.dram_bytes) < std::pair(b.cost, b.dram_bytes);
+}
+
+StoragePlan WithoutInPlace(const Graph& graph, StorageOptions options) {
+  options.in_place = false;
+  options.explain = false;
+  options.on_chip = nullptr;
+  return AssignStorage(graph, options);
+}
+
+class Search {
+ public:
+  Search(const Graph& graph, const StorageOptions& storage_options, const NpuConfig& config,
+         const ResidencyOptions& options)
+      : graph_(graph),
+        options_(options),
+        storage_(WithoutInPlace(graph, storage_options)),
+        costs_(graph, storage_, config, options.tile_percent),
+        steps_(static_cast<int>(graph.nodes.size())),
+        states_(graph.nodes.size() + 1) {}
+
+  ResidencyResult Run() {
+    states_[0].push_back({});
+    for (int begin = 0; begin < steps_; ++begin) {
+      std::vector<State>& here = states_[static_cast<size_t>(begin)];
+      std::sort(here.begin(), here.end(), IsBetter);
+      if (here.size() > options_.beam) here.resize(options_.beam);
+      for (int i = 0; i < static_cast<int>(here.size()); ++i) Extend(begin, i);
+    }
+    return Trace();
+  }
+
+ private:
+  const StorageBuffer& BufferAt(int b) const { return storage_.buffers[static_cast<size_t>(b)]; }
+
+  void Extend(int begin, int index) {
+    TrySegment({begin, begin + 1, 1}, index);
+    if (!options_.stripes || index >= kStripedStates) return;
+    for (int length = 2; length <= options_.longest_segment && begin + length <= steps_; ++length) {
+      if (!TryStripes({begin, begin + length, 2}, index)) return;
+    }
+  }
+
+  // Buffers that the segment makes and that live on behind it.
+  std::vector<int> Choices(const Segment& segment) const {
+    std::vector<int> choices;
+    if (!options_.resident) return choices;
+    for (const int b : costs_.TouchedBuffers(segment)) {
+      const StorageBuffer& buffer = BufferAt(b);
+      const bool lives_on =
+          buffer.begin_step >= segment.begin_step && buffer.end_step > segment.end_step;
+      if (buffer.kind == RegionKind::kPool && lives_on &&
+          buffer.size_bytes <= options_.limit_bytes) {
+        choices.push_back(b);
+      }
+    }
+    return choices;
+  }
+
+  // Calls visit(chosen) for subsets of the choices.
+  template <typename Visit>
+  void ForEachChoice(const std::vector<int>& choices, Visit&& visit) {
+    if (choices.size() > kFreeChoices) {
+      visit(std::vector<int>{});
+      return visit(choices);
+    }
+    for (size_t mask = 0; mask < size_t{1} << choices.size(); ++mask) {
+      std::vector<int> chosen;
+      for (size_t i = 0; i < choices.size(); ++i) {
+        if (mask >> i & 1) chosen.push_back(choices[i]);
+      }
+      visit(chosen);
+    }
+  }
+
+  // The same with the resident buffers that the segment touches, and the bytes of the others.
+  struct Around {
+    std::vector<int> resident;
+    int64_t passing_bytes = 0;
+  };
+  Around AroundOf(const Segment& segment, const State& state, const std::vector<int>& chosen) {
+    const std::vector<int> touched = costs_.TouchedBuffers(segment);
+    Around around;
+    around.resident = chosen;
+    for (const int b : state.resident) {
+      if (std::binary_search(touched.begin(), touched.end(), b)) {
+        around.resident.push_back(b);
+      } else {
+        around.passing_bytes += BufferAt(b).size_bytes;
+      }
+    }
+    std::sort(around.resident.begin(), around.resident.end());
+    around.resident.erase(std::unique(around.resident.begin(), around.resident.end()),
+                          around.resident.end());
+    return around;
+  }
+
+  // Everything that the segment touches or passes fits on chip with room to spare.
+  bool IsRoomy(const Segment& segment, int index) {
+    const State& state =
+        states_[static_cast<size_t>(segment.begin_step)][static_cast<size_t>(index)];
+    int64_t bytes = AroundOf(segment, state, {}).passing_bytes;
+    for (const int b : costs_.TouchedBuffers(segment)) {
+      const StorageBuffer& buffer = BufferAt(b);
+      if (buffer.kind == RegionKind::kPool) bytes += buffer.size_bytes;
+    }
+    return bytes <= options_.limit_bytes * kRoomyPercent / 100;
+  }
+
+  void TrySegment(const Segment& segment, int index) {
+    if (IsRoomy(segment, index)) return Evaluate(segment, index, Choices(segment));
+    ForEachChoice(Choices(segment),
+                  [&](const std::vector<int>& chosen) { Evaluate(segment, index, chosen); });
+  }
+
+  void Evaluate(const Segment& segment, int index, const std::vector<int>& chosen) {
+    const State state =
+        states_[static_cast<size_t>(segment.begin_step)][static_cast<size_t>(index)];
+    const Around around = AroundOf(segment, state, chosen);
+    ++evaluations_;
+    // With nothing resident an op must run, however little is left for prefetch.
+    const bool is_last_resort =
+        !segment.is_striped() && around.resident.empty() && around.passing_bytes == 0;
+    const auto cost = costs_.Evaluate(
+        segment, around.resident, around.passing_bytes,
+        is_last_resort ? std::numeric_limits<int64_t>::max() : options_.limit_bytes);
+    State next;
+    if (!cost) {
+      if (!is_last_resort) return;
+      next.cost = state.cost;  // the real lowering tells why
+      next.dram_bytes = state.dram_bytes;
+    } else {
+      next.cost = state.cost + cost->Objective();
+      next.dram_bytes = state.dram_bytes + cost->dram_bytes;
+    }
+    for (const std::vector<int>* buffers : {&state.resident, &chosen}) {
+      for (const int b : *buffers) {
+        if (BufferAt(b).end_step > segment.end_step) next.resident.push_back(b);
+      }
+    }
+    std::sort(next.resident.begin(), next.resident.end());
+    next.segment = segment;
+    next.chosen = chosen;
+    next.previous = index;
+    Offer(static_cast<size_t>(segment.end_step), std::move(next));
+  }
+
+  void Offer(size_t boundary, State state) {
+    for (State& known : states_[boundary]) {
+      if (known.resident != state.resident) continue;
+      if (IsBetter(state, known)) known = std::move(state);
+      return;
+    }
+    states_[boundary].push_back(std::move(state));
+  }
+
+  // False when no longer segment can be striped either.
+  bool TryStripes(Segment segment, int index) {
+    const State& state =
+        states_[static_cast<size_t>(segment.begin_step)][static_cast<size_t>(index)];
+    if (options_.resident && IsRoomy(segment, index) && !costs_.HasLags(segment)) return true;
+    if (!costs_.IsStripable(segment, AroundOf(segment, state, {}).resident)) return false;
+    bool may_grow = false;
+    ForEachChoice(Choices(segment), [&](const std::vector<int>& chosen) {
+      const State& from =
+          states_[static_cast<size_t>(segment.begin_step)][static_cast<size_t>(index)];
+      const Around around = AroundOf(segment, from, chosen);
+      int64_t room_bytes = options_.limit_bytes - around.passing_bytes;
+      for (const int b : around.resident) room_bytes -= BufferAt(b).size_bytes;
+      for (const int spare_parts : {0, kSpareParts}) {
+        segment.spare_parts = spare_parts;
+        segment.is_skewed = spare_parts > 0;
+        segment.parts =
+            costs_.FewestParts(segment, around.resident, room_bytes * kHeldPercent / 100);
+        if (segment.parts == 0) continue;
+        may_grow = true;
+        Evaluate(segment, index, chosen);
+      }
+    });
+    return may_grow;
+  }
+
+  ResidencyResult Trace() {
+    ResidencyResult result;
+    result.plan.resident.assign(graph_.values.size(), false);
+    result.evaluations = evaluations_;
+    const std::vector<State>& end = states_.back();
+    int index = 0;
+    for (int i = 1; i < static_cast<int>(end.size()); ++i) {
+      if (IsBetter(end[static_cast<size_t>(i)], end[static_cast<size_t>(index)])) index = i;
+    }
+    result.cost = end[static_cast<size_t>(index)].cost;
+    result.estimated_dram_bytes = end[static_cast<size_t>(index)].dram_bytes;
+    for (int boundary = steps_; boundary > 0;) {
+      const State& state = states_[static_cast<size_t>(boundary)][static_cast<size_t>(index)];
+      result.plan.segments.push_back(state.segment);
+      for (const int b : state.chosen) SetResident(b, result.plan);
+      index = state.previous;
+      boundary = state.segment.begin_step;
+    }
+    std::reverse(result.plan.segments.begin(), result.plan.segments.end());
+    return result;
+  }
+
+  void SetResident(int buffer, OnChipPlan& plan) const {
+    for (size_t i = 0; i < storage_.places.size(); ++i) {
+      if (storage_.places[i].buffer == buffer) plan.resident[i] = true;
+    }
+  }
+
+  const Graph& graph_;
+  const ResidencyOptions& options_;
+  const StoragePlan storage_;
+  SegmentCosts costs_;
+  const int steps_;
+  std::vector<std::vector<State>> states_;  // per boundary
+  int64_t evaluations_ = 0;
+};
+
+}  // namespace
+
+ResidencyResult PlanResidency(const Graph& graph, const StorageOptions& storage_options,
+                              const NpuConfig& config, const ResidencyOptions& options) {
+  return Search(graph, storage_options, config, options).Run();
+}
+
+}  // namespace berth

@@ -1,0 +1,34 @@
+// The search for what stays on chip: which values are whole in scratchpad from their producer to
+// their last reader, and which runs of ops are computed in stripes.
+//
+// A beam search over the boundaries between steps. A state is the set of values that are resident
+// across the boundary; it grows by one segment at a time, a single step or a striped run. Costs are
+// those of SegmentCosts, so that tiles, traffic and time are what the lowering will really make.
+// Deterministic. Cost: O(steps x longest segment x beam) evaluations of segments.
+#pragma once
+
+#include "npu_sim/config.h"
+#include "planner/storage/storage.h"
+
+namespace berth {
+
+struct ResidencyOptions {
+  bool resident = true;  // values whole in scratchpad
+  bool stripes = true;   // runs of ops part by part
+  int64_t tile_percent = 45;
+  int64_t limit_bytes = 0;  // of scratchpad, for everything that a segment has live at once
+  int longest_segment = 24;
+  size_t beam = 3;
+};
+
+struct ResidencyResult {
+  OnChipPlan plan;
+  int64_t cost = 0;  // sum of SegmentCost::Objective
+  int64_t estimated_dram_bytes = 0;
+  int64_t evaluations = 0;
+};
+
+ResidencyResult PlanResidency(const Graph& graph, const StorageOptions& storage_options,
+                              const NpuConfig& config, const ResidencyOptions& options);
+
+}  // namespace berth

@@ -1,0 +1,233 @@
+#include "planner/schedule/segment_cost.h"
+
+#include <algorithm>
+#include <set>
+
+#include "base/checked_math.h"
+#include "npu_sim/access.h"
+#include "npu_sim/timing.h"
+#include "planner/schedule/lower.h"
+#include "planner/schedule/prefetch.h"
+
+namespace berth {
+namespace {
+
+// Free bytes and budgets are known to these parts of the scratchpad only, so that costs and numbers
+// of parts can be kept.
+constexpr int64_t kFreeSteps = 16, kBudgetSteps = 64;
+// Longer segments are not worth their commands.
+constexpr size_t kCommandLimit = 20000;
+
+// Bytes that a DMA command moves in DRAM, whole bursts.
+int64_t DramBytes(const Command& command, const NpuConfig& config) {
+  int64_t bytes = 0;
+  for (const Access& access : CollectAccesses(command)) {
+    if (access.space != MemorySpace::kDram || access.run_bytes == 0) continue;
+    const int64_t burst = std::max<int64_t>(config.dram.burst_bytes, 1);
+    const int64_t runs = access.total_bytes() / access.run_bytes;
+    const int64_t offset = access.offset_bytes % burst;
+    bytes += runs * AlignUp(access.run_bytes + (runs > 1 ? burst / 2 : offset), burst);
+  }
+  return bytes;
+}
+
+int64_t PeakBytes(const SampledCommands& sample, size_t resident_count) {
+  const std::vector<BufferLife> lives = FindBufferLives(sample.commands, sample.buffers.size());
+  std::vector<int64_t> change(sample.commands.size() + 1, 0);
+  int64_t resident_bytes = 0;
+  for (size_t i = 0; i < sample.buffers.size(); ++i) {
+    const VirtualBuffer& buffer = sample.buffers[i];
+    if (buffer.space != MemorySpace::kScratchpad) continue;
+    const int64_t bytes = AlignUp(buffer.size_bytes, buffer.alignment_bytes);
+    if (i < resident_count) {
+      resident_bytes += bytes;
+    } else if (lives[i].end_command > 0) {
+      change[lives[i].begin_command] += bytes;
+      change[lives[i].end_command] -= bytes;
+    }
+  }
+  if (sample.sample.held_bytes > 0) return resident_bytes + sample.sample.held_bytes;
+  int64_t live = 0, peak = 0;
+  for (const int64_t delta : change) peak = std::max(peak, live += delta);
+  return resident_bytes + peak;
+}
+
+}  // namespace
+
+int64_t SegmentCost::Objective() const {
+  constexpr int64_t kImperfectPercent = 20;
+  const int64_t sum = matrix_cycles + vector_cycles + host_cycles + dram_cycles;
+  const int64_t units =
+      units_alternate ? matrix_cycles + vector_cycles : std::max(matrix_cycles, vector_cycles);
+  const int64_t longest = std::max({units, host_cycles, dram_cycles});
+  return longest + (sum - longest) * kImperfectPercent / 100 + dram_cycles;
+}
+
+SegmentCosts::SegmentCosts(const Graph& graph, const StoragePlan& storage, const NpuConfig& config,
+                           int64_t tile_percent)
+    : graph_(graph),
+      storage_(storage),
+      config_(config),
+      tile_percent_(tile_percent),
+      tables_(graph) {}
+
+std::vector<int> SegmentCosts::TouchedBuffers(const Segment& segment) const {
+  std::set<int> touched;
+  for (int step = segment.begin_step; step < segment.end_step; ++step) {
+    if (storage_.nodes[static_cast<size_t>(step)] == NodeStorage::kView) continue;
+    const Node& node = graph_.nodes[static_cast<size_t>(step)];
+    std::vector<ValueId> values = ReadValues(node);
+    values.insert(values.end(), node.outputs.begin(), node.outputs.end());
+    for (const ValueId id : values) {
+      if (id == ValueId::kNone) continue;
+      const int buffer = storage_.places[Index(id)].buffer;
+      if (buffer >= 0) touched.insert(buffer);
+    }
+  }
+  return {touched.begin(), touched.end()};
+}
+
+void SegmentCosts::SetHomes(const Segment& segment, const std::vector<int>& resident) {
+  for (const int b : TouchedBuffers(segment)) {
+    StorageBuffer& buffer = storage_.buffers[static_cast<size_t>(b)];
+    if (buffer.kind != RegionKind::kPool) continue;
+    const bool is_inside = segment.is_striped() && buffer.begin_step >= segment.begin_step &&
+                           buffer.end_step <= segment.end_step;
+    if (std::binary_search(resident.begin(), resident.end(), b)) {
+      buffer.home = StorageHome::kScratchpad;
+    } else if (is_inside) {
+      buffer.home = StorageHome::kRows;
+    } else {
+      continue;
+    }
+    changed_.push_back(b);
+  }
+}
+
+void SegmentCosts::RestoreHomes() {
+  for (const int b : changed_) storage_.buffers[static_cast<size_t>(b)].home = StorageHome::kDram;
+  changed_.clear();
+}
+
+std::optional<SegmentCost> SegmentCosts::Evaluate(const Segment& segment,
+                                                  const std::vector<int>& resident,
+                                                  int64_t passing_bytes, int64_t limit_bytes) {
+  const int64_t step_bytes = std::max<int64_t>(config_.scratchpad.size_bytes / kFreeSteps, 64);
+  const int64_t free_bytes =
+      (config_.scratchpad.size_bytes - passing_bytes) / step_bytes * step_bytes;
+  const Key key{segment.begin_step, segment.end_step, segment.parts, segment.spare_parts,
+                segment.is_skewed,  resident,         free_bytes};
+  auto found = known_.find(key);
+  if (found == known_.end()) {
+    SetHomes(segment, resident);
+    found = known_.emplace(key, Lower(segment, resident, free_bytes)).first;
+    RestoreHomes();
+  }
+  if (!found->second || found->second->peak_bytes + passing_bytes > limit_bytes) {
+    return std::nullopt;
+  }
+  return found->second;
+}
+
+std::optional<SegmentCost> SegmentCosts::Lower(const Segment& segment,
+                                               const std::vector<int>& resident,
+                                               int64_t free_bytes) {
+  NpuConfig config = config_;
+  config.scratchpad.size_bytes = free_bytes;
+  LowerOptions options;
+  options.tile_percent = tile_percent_;
+  options.command_limit = kCommandLimit;
+  const absl::StatusOr<SampledCommands> sample =
+      SampleSegment(graph_, storage_, tables_, segment, config, options);
+  if (!sample.ok()) return std::nullopt;
+  SegmentCost cost;
+  int64_t setup_cycles = 0;
+  const std::vector<SegmentSample::Run>& runs = sample->sample.runs;
+  for (size_t i = 0, run = 0; i < sample->commands.size(); ++i) {
+    while (run + 1 < runs.size() && runs[run + 1].begin_command <= i) ++run;
+    const Command& command = sample->commands[i];
+    const int64_t repeats = runs[run].repeats;
+    const EngineKind engine = EngineOf(command.opcode);
+    if (engine == EngineKind::kDma) {
+      cost.dram_bytes += DramBytes(command, config) * repeats;
+      setup_cycles += CommandCycles(command, config) * repeats;
+      continue;
+    }
+    (engine == EngineKind::kMatrix   ? cost.matrix_cycles
+     : engine == EngineKind::kVector ? cost.vector_cycles
+                                     : cost.host_cycles) +=
+        CommandCycles(command, config) * repeats;
+  }
+  cost.dram_cycles = std::max(
+      CeilDiv(cost.dram_bytes * 1000, std::max<int64_t>(config.dram.peak_millibytes_per_cycle, 1)),
+      setup_cycles / std::max<int64_t>(config.dma.channels, 1));
+  cost.units_alternate = sample->sample.units_alternate;
+  cost.peak_bytes = PeakBytes(*sample, resident.size());
+  return cost;
+}
+
+bool SegmentCosts::HasLags(const Segment& segment) {
+  for (int step = segment.begin_step; step < segment.end_step; ++step) {
+    const std::vector<RowRead>* reads = tables_.reads.Of(step);
+    if (reads == nullptr) continue;
+    for (const RowRead& read : *reads) {
+      if (read.may_lag && tables_.uses.producer[Index(read.value)] >= segment.begin_step) {
+        return true;
+      }
+    }
+  }
+  return false;
+}
+
+bool SegmentCosts::IsStripable(const Segment& segment, const std::vector<int>& resident) {
+  SetHomes(segment, resident);
+  const bool can = PlanBands(graph_, storage_, tables_.uses, tables_.reads, segment).has_value();
+  RestoreHomes();
+  return can;
+}
+
+int64_t SegmentCosts::MostRows(const Segment& segment) const {
+  int64_t most = 0;
+  for (int step = segment.begin_step; step < segment.end_step; ++step) {
+    if (storage_.nodes[static_cast<size_t>(step)] == NodeStorage::kView) continue;
+    const Shape& shape = graph_.at(graph_.nodes[static_cast<size_t>(step)].outputs[0]).type.shape;
+    if (shape.rank() > kRowAxis) most = std::max(most, shape[kRowAxis]);
+  }
+  return most;
+}
+
+int SegmentCosts::FewestParts(Segment segment, const std::vector<int>& resident,
+                              int64_t budget_bytes) {
+  const int64_t step_bytes = std::max<int64_t>(config_.scratchpad.size_bytes / kBudgetSteps, 64);
+  budget_bytes = budget_bytes / step_bytes * step_bytes;
+  // By rows of the tallest value in one part.
+  static constexpr int64_t kRows[] = {1,  2,  3,  4,  5,  6,  7,  8,  10, 12, 14,  16,
+                                      20, 24, 28, 32, 40, 48, 56, 64, 80, 96, 112, 128};
+  const int64_t rows = MostRows(segment);
+  const auto fits = [&](int64_t part_rows) {
+    segment.parts = static_cast<int>(CeilDiv(rows, part_rows));
+    const auto bands = PlanBands(graph_, storage_, tables_.uses, tables_.reads, segment);
+    return bands && HeldBytes(graph_, storage_, *bands, segment) <= budget_bytes;
+  };
+  const auto [found, is_new] =
+      fewest_.try_emplace(Key{segment.begin_step, segment.end_step, 0, segment.spare_parts,
+                              segment.is_skewed, resident, budget_bytes},
+                          0);
+  if (!is_new) return found->second;
+  SetHomes(segment, resident);
+  size_t low = 0, high = 0;  // kRows[low - 1] fits
+  while (high < std::size(kRows) && kRows[high] < rows) ++high;
+  while (low < high) {
+    const size_t middle = (low + high) / 2;
+    if (fits(kRows[middle])) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  RestoreHomes();
+  if (low > 0) found->second = static_cast<int>(CeilDiv(rows, kRows[low - 1]));
+  return found->second;
+}
+
+}  // namespace berth

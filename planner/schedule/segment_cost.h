@@ -1,0 +1,69 @@
+// What a segment costs with a given part of its values on chip: it is lowered as it would be, and
+// its commands are added up by engine. Waits between engines are not simulated.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <tuple>
+#include <vector>
+
+#include "npu_sim/config.h"
+#include "planner/schedule/segment_lowering.h"
+#include "planner/storage/storage.h"
+
+namespace berth {
+
+struct SegmentCost {
+  int64_t matrix_cycles = 0, vector_cycles = 0, host_cycles = 0;
+  int64_t dram_cycles = 0;
+  int64_t dram_bytes = 0;
+  bool units_alternate = false;  // matrix and vector unit do not overlap
+  int64_t peak_bytes = 0;        // of scratchpad, resident values that the segment touches included
+
+  // What the search minimises: the cycles of engines that overlap, though not perfectly, and those
+  // of DRAM once more, since bytes that are not moved save energy and leave room for others.
+  int64_t Objective() const;
+};
+
+class SegmentCosts {
+ public:
+  // `storage` is without in-place sharing: one buffer for each value and its views. The arguments
+  // must outlive this.
+  SegmentCosts(const Graph& graph, const StoragePlan& storage, const NpuConfig& config,
+               int64_t tile_percent);
+
+  // Buffers (of the storage plan) that the steps of the segment touch, ascending.
+  std::vector<int> TouchedBuffers(const Segment& segment) const;
+
+  // With `resident` (ascending; of the touched buffers) whole in scratchpad beside `passing_bytes`
+  // of others. Nothing where it does not lower or fit in `limit_bytes`.
+  std::optional<SegmentCost> Evaluate(const Segment& segment, const std::vector<int>& resident,
+                                      int64_t passing_bytes, int64_t limit_bytes);
+
+  // Fewest parts (> 1) of which the rows and weights fit into `budget_bytes`; 0: no number does.
+  int FewestParts(Segment segment, const std::vector<int>& resident, int64_t budget_bytes);
+  // Whether the matrix unit reads in the segment what the vector unit makes there.
+  bool HasLags(const Segment& segment);
+  bool IsStripable(const Segment& segment, const std::vector<int>& resident);
+
+ private:
+  // Rows of the tallest output of the segment.
+  int64_t MostRows(const Segment& segment) const;
+  std::optional<SegmentCost> Lower(const Segment& segment, const std::vector<int>& resident,
+                                   int64_t free_bytes);
+  // Sets the homes of what the segment touches; Restore puts them back.
+  void SetHomes(const Segment& segment, const std::vector<int>& resident);
+  void RestoreHomes();
+
+  const Graph& graph_;
+  StoragePlan storage_;
+  const NpuConfig& config_;
+  const int64_t tile_percent_;
+  SegmentTables tables_;
+  std::vector<int> changed_;
+  using Key = std::tuple<int, int, int, int, bool, std::vector<int>, int64_t>;
+  std::map<Key, std::optional<SegmentCost>> known_;
+  std::map<Key, int> fewest_;  // by budget; parts are 0
+};
+
+}  // namespace berth
