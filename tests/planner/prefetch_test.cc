@@ -125,7 +125,7 @@ void ExpectLegalOrder(const LoweredProgram& before, const LoweredProgram& after)
 // Where a load stands ahead of a command that came before it, all that is live there is within the
 // limit. (In the lowered order computation may take more: that is the tiles' size.)
 void ExpectWithinLimit(const LoweredProgram& after, int64_t limit_bytes) {
-  const std::vector<BufferLife> lives = FindBufferLives(after);
+  const std::vector<BufferLife> lives = FindBufferLives(after.commands, after.buffers.size());
   uint32_t first_left = static_cast<uint32_t>(after.commands.size());  // of all behind `now`
   for (size_t now = after.commands.size(); now-- > 0;) {
     const uint32_t command = after.commands[now].op;
@@ -218,7 +218,7 @@ TEST(HoistLoads, WaitsForTheStoreOfItsBytes) {
 
 TEST(BufferLives, SpanFirstToLastUse) {
   const LoweredProgram program = IndependentTiles(2);
-  const std::vector<BufferLife> lives = FindBufferLives(program);
+  const std::vector<BufferLife> lives = FindBufferLives(program.commands, program.buffers.size());
   ASSERT_EQ(lives.size(), 4u);
   EXPECT_EQ(lives[0].begin_command, 0u);
   EXPECT_EQ(lives[0].end_command, 2u);
