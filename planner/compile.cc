@@ -167,8 +167,10 @@ BundleContents ToContents(const CompileOptions& options, Stages stages) {
   contents.buffer_names = std::move(stages.schedule.emitted.buffer_names);
   contents.constants = std::move(stages.schedule.lowered.constants);
   contents.ops = std::move(stages.schedule.lowered.ops);
-  const LowerBounds bounds = ComputeLowerBounds(stages.graph, contents);
+  const LowerBounds bounds =
+      ComputeLowerBounds(stages.graph, contents, stages.schedule.lowered.constant_bytes);
   contents.cycles_lower_bound = bounds.cycles;
+  contents.cycles_lower_bound_mapped = bounds.mapped_cycles;
   contents.dram_bytes_lower_bound = bounds.dram_bytes;
   return contents;
 }

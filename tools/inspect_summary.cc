@@ -111,6 +111,7 @@ nlohmann::ordered_json OpsJson(const Inspection& i) {
                     {"decision", op.decision},
                     {"macs", op.macs},
                     {"min_dram_bytes", op.min_dram_bytes},
+                    {"mapped_cycles", op.mapped_cycles},
                     {"dma_commands", commands.dma},
                     {"matrix_commands", commands.matrix},
                     {"vector_commands", commands.vector},

@@ -52,12 +52,21 @@ class ElementwiseTile {
       if (!builder_.IsResident(Input(overwritten_))) {
         return operands[static_cast<size_t>(overwritten_)];
       }
-      for (int i = 0; i < static_cast<int>(operands.size()); ++i) {
+      for (int i = 0; i < static_cast<int>(operands.size()) && !TailReadsBytesOf(result); ++i) {
         const bool dies_here = builder_.StandInOnePlace(Input(i), result);
         if (dies_here && MayTakeOver(call_, steps_, i)) return operands[static_cast<size_t>(i)];
       }
     }
     return builder_.OutputTile(result, call_.output().dtype, box, "output");
+  }
+
+  bool TailReadsBytesOf(ValueId result) const {
+    for (const FusedOp& fused : call_.node->tail) {
+      for (const ValueId id : fused.operands) {
+        if (id != ValueId::kNone && builder_.ShareBuffer(id, result)) return true;
+      }
+    }
+    return false;
   }
 
   ValueId Input(int i) const { return call_.node->inputs[static_cast<size_t>(i)]; }

@@ -34,10 +34,11 @@ class BandPlanner {
   struct Tracked {
     int buffer = -1;
     int64_t row_bytes = 0, rows = 0;
-    bool is_made = false;         // by a step of the segment
-    bool is_read = false;         // by a step of the segment
-    bool has_window = false;      // some step reads rows again for the next part
-    int readers = 0;              // steps
+    bool is_made = false;     // by a step of the segment
+    bool is_read = false;     // by a step of the segment
+    bool has_window = false;  // some step reads rows again for the next part
+    int readers = 0;          // steps
+    int first_reader = std::numeric_limits<int>::max(), last_maker = -1;
     bool is_read_behind = false;  // after the segment, or an output of the model
     std::vector<ValueId> values;
     std::vector<ValueId> made_before;  // parts of a buffer that the segment completes
@@ -105,6 +106,7 @@ class BandPlanner {
       const ValueId out = graph_.nodes[static_cast<size_t>(step)].outputs[0];
       Tracked& tracked = TrackedBuffer(PlaceOf(out).buffer);
       tracked.is_made = true;
+      tracked.last_maker = step;
       if (!Track(out, tracked)) return false;
     }
     for (size_t i = 0; i < steps_.size(); ++i) {
@@ -140,6 +142,7 @@ class BandPlanner {
         continue;
       }
       attempt.is_read = true;
+      attempt.first_reader = std::min(attempt.first_reader, steps_[i]);
       plan_.has_lags = plan_.has_lags || (is_made && read.may_lag);
       if (seen.insert(buffer).second) ++attempt.readers;
       attempt.has_window = attempt.has_window || read.HasWindow();
@@ -148,6 +151,8 @@ class BandPlanner {
     return true;
   }
 
+  // Parts of the buffer that stand in DRAM are loaded when the segment makes the others: false
+  // where an op reads of the buffer before that.
   bool FindMadeBefore(Tracked& tracked) {
     const StorageBuffer& buffer = storage_.buffers[static_cast<size_t>(tracked.buffer)];
     if (!tracked.is_made || !tracked.is_read || buffer.home == StorageHome::kScratchpad) {
@@ -163,7 +168,7 @@ class BandPlanner {
       if (!Track(static_cast<ValueId>(i), tracked)) return false;
       tracked.made_before.push_back(static_cast<ValueId>(i));
     }
-    return true;
+    return tracked.made_before.empty() || tracked.first_reader > tracked.last_maker;
   }
 
   bool IsReadBehind(const Tracked& tracked) const {

@@ -9,7 +9,9 @@
 
 #include "base/checked_math.h"
 #include "kernels/op_def.h"
+#include "npu_sim/access.h"
 #include "npu_sim/timing.h"
+#include "planner/bounds.h"
 
 namespace berth {
 namespace {
@@ -61,6 +63,22 @@ std::vector<uint32_t> MakeResidentBuffers(const StoragePlan& storage, TileBuilde
     resident[i] = builder.NewBuffer(MemorySpace::kScratchpad, buffer.size_bytes, "resident");
   }
   return resident;
+}
+
+// Where the result stands, for people; nothing for DRAM.
+std::string HomeOfResult(const Node& node, const StoragePlan& storage) {
+  if (node.outputs.empty() || node.outputs[0] == ValueId::kNone) return "";
+  const int buffer = storage.places[Index(node.outputs[0])].buffer;
+  if (buffer < 0) return "";
+  switch (storage.buffers[static_cast<size_t>(buffer)].home) {
+    case StorageHome::kDram:
+      return "";
+    case StorageHome::kScratchpad:
+      return "result stays on chip";
+    case StorageHome::kRows:
+      return "result on chip row by row";
+  }
+  return "";
 }
 
 // The builder looks at `placements` where they are.
@@ -120,6 +138,7 @@ class ConstantPacker {
   }
 
   std::vector<std::byte> TakeBytes() { return std::move(bytes_); }
+  int64_t source_bytes() const { return source_bytes_; }
 
  private:
   int64_t Take(int64_t provisional_offset, absl::Span<const std::byte> source) {
@@ -128,6 +147,7 @@ class ConstantPacker {
       found->second = AlignUp(static_cast<int64_t>(bytes_.size()), 64);
       bytes_.resize(static_cast<size_t>(found->second) + source.size());
       std::memcpy(bytes_.data() + found->second, source.data(), source.size());
+      source_bytes_ += static_cast<int64_t>(source.size());
     }
     return found->second;
   }
@@ -137,6 +157,7 @@ class ConstantPacker {
   std::map<int64_t, const Tensor*> sources_;  // by provisional offset
   std::map<int64_t, int64_t> moved_;          // provisional -> final offset
   std::vector<std::byte> bytes_;
+  int64_t source_bytes_ = 0;
 };
 
 int64_t ConstantsEnd(const StoragePlan& storage) {
@@ -146,6 +167,23 @@ int64_t ConstantsEnd(const StoragePlan& storage) {
     end_bytes = std::max(end_bytes, buffer.offset_bytes + buffer.size_bytes);
   }
   return AlignUp(end_bytes, 64);
+}
+
+// Every access on chip lies in its virtual buffer: what placement and emission rely on.
+absl::Status CheckBuffers(const LoweredProgram& lowered) {
+  for (size_t i = 0; i < lowered.commands.size(); ++i) {
+    for (const Access& access : CollectAccesses(lowered.commands[i])) {
+      if (access.space == MemorySpace::kDram || access.space == MemorySpace::kNone) continue;
+      const bool exists = access.slot < lowered.buffers.size();
+      const int64_t size_bytes = exists ? lowered.buffers[access.slot].size_bytes : 0;
+      if (access.offset_bytes >= 0 && access.end_bytes() <= size_bytes) continue;
+      const OpInfo& op = lowered.ops[lowered.commands[i].op];
+      return Internal("command {} of '{}' ({}) touches bytes [{}, {}) of a '{}' buffer of {}", i,
+                      op.name, op.decision, access.offset_bytes, access.end_bytes(),
+                      exists ? lowered.buffers[access.slot].role : "missing", size_bytes);
+    }
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace
@@ -192,9 +230,12 @@ absl::StatusOr<LoweredProgram> LowerGraph(const Graph& graph, const StoragePlan&
   LoweredProgram lowered;
   for (size_t step = 0; step < graph.nodes.size(); ++step) {
     const Node& node = graph.nodes[step];
-    OpInfo info{node.name, KindName(node), decisions[step], 0, 0};
+    const std::string home = HomeOfResult(node, storage);
+    if (!home.empty()) decisions[step] += (decisions[step].empty() ? "" : ", ") + home;
+    OpInfo info{node.name, KindName(node), decisions[step], 0, 0, 0};
     if (storage.nodes[step] == NodeStorage::kComputed) {
       info.min_dram_bytes = MinDramBytes(graph, node);
+      info.mapped_cycles = MappedCycles(graph, node, config.matrix);
     }
     lowered.ops.push_back(std::move(info));
   }
@@ -206,7 +247,9 @@ absl::StatusOr<LoweredProgram> LowerGraph(const Graph& graph, const StoragePlan&
     packer.Move(command.in1);
     lowered.ops[command.op].macs += CommandMacs(command);
   }
+  lowered.constant_bytes = packer.source_bytes();
   lowered.constants = packer.TakeBytes();
+  BERTH_RETURN_IF_ERROR(CheckBuffers(lowered));
   return lowered;
 }
 

@@ -25,6 +25,7 @@ struct LoweredProgram {
   std::vector<Command> commands;
   std::vector<VirtualBuffer> buffers;
   std::vector<std::byte> constants;  // the constants region: only what a command reads
+  int64_t constant_bytes = 0;        // of these, without what aligns them
   std::vector<OpInfo> ops;           // one per node, in order
 };
 

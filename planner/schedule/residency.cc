@@ -18,6 +18,7 @@ constexpr int64_t kHeldPercent = 85;
 constexpr int kStripedStates = 2;
 // Up to this share of the limit values simply stay: nothing else is tried.
 constexpr int64_t kRoomyPercent = 50;
+constexpr int kLongestRoomy = 6;
 // Parts of which bands have room in advance; none is tried too.
 constexpr int kSpareParts = 3;
 
@@ -191,7 +192,11 @@ class Search {
   bool TryStripes(Segment segment, int index) {
     const State& state =
         states_[static_cast<size_t>(segment.begin_step)][static_cast<size_t>(index)];
-    if (options_.resident && IsRoomy(segment, index) && !costs_.HasLags(segment)) return true;
+    if (options_.resident && IsRoomy(segment, index)) {
+      // Stripes could only let the units work side by side.
+      if (segment.end_step - segment.begin_step > kLongestRoomy) return false;
+      if (!costs_.HasLags(segment)) return true;
+    }
     if (!costs_.IsStripable(segment, AroundOf(segment, state, {}).resident)) return false;
     bool may_grow = false;
     ForEachChoice(Choices(segment), [&](const std::vector<int>& chosen) {

@@ -37,6 +37,7 @@ struct OpInfo {
   std::string decision;  // tile and storage decisions, for people: "tile 14x28x64x256", "view"
   int64_t macs = 0;
   int64_t min_dram_bytes = 0;  // its weights, inputs and outputs once
+  int64_t mapped_cycles = 0;   // of the matrix unit, the whole op mapped onto the array at once
 };
 
 // How a value came to its bytes in DRAM.
@@ -105,6 +106,8 @@ struct BundleContents {
   // Neighbours of the simulated figures: MACs at the full array rate of their dtype against
   // compulsory DRAM bytes at peak bandwidth; weights once + inputs + outputs.
   int64_t cycles_lower_bound = 0;
+  // The same with the array's real folding of every op and the depthwise rate; never lower.
+  int64_t cycles_lower_bound_mapped = 0;
   int64_t dram_bytes_lower_bound = 0;
   double compile_ms = 0;
   std::optional<OrderSummary> order;   // of a plan that was just made; not written to the file

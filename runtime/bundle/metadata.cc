@@ -122,7 +122,7 @@ absl::Status ReadMetadata(absl::Span<const std::byte> bytes, BundleContents& con
   BERTH_ASSIGN_OR_RETURN(contents.outputs, ReadTensors("outputs", *metadata.outputs()));
   for (const fb::OpInfo* op : *metadata.ops()) {
     contents.ops.push_back({op->name()->str(), op->kind()->str(), op->decision()->str(), op->macs(),
-                            op->min_dram_bytes()});
+                            op->min_dram_bytes(), op->mapped_cycles()});
   }
   for (const flatbuffers::String* name : *metadata.buffer_names()) {
     contents.buffer_names.push_back(name->str());
@@ -132,6 +132,7 @@ absl::Status ReadMetadata(absl::Span<const std::byte> bytes, BundleContents& con
   BERTH_RETURN_IF_ERROR(ReadStates(metadata, contents));
   BERTH_RETURN_IF_ERROR(ReadMemories(metadata, contents));
   contents.cycles_lower_bound = metadata.cycles_lower_bound();
+  contents.cycles_lower_bound_mapped = metadata.cycles_lower_bound_mapped();
   contents.dram_bytes_lower_bound = metadata.dram_bytes_lower_bound();
   contents.compile_ms = metadata.compile_ms();
   return absl::OkStatus();

@@ -26,7 +26,8 @@ flatbuffers::Offset<fb::OpInfo> Pack(flatbuffers::FlatBufferBuilder& builder, co
   const auto name = builder.CreateString(info.name);
   const auto kind = builder.CreateString(info.kind);
   const auto decision = builder.CreateString(info.decision);
-  return fb::CreateOpInfo(builder, name, kind, decision, info.macs, info.min_dram_bytes);
+  return fb::CreateOpInfo(builder, name, kind, decision, info.macs, info.min_dram_bytes,
+                          info.mapped_cycles);
 }
 
 flatbuffers::Offset<fb::ValueInfo> Pack(flatbuffers::FlatBufferBuilder& builder,
@@ -82,11 +83,11 @@ void PackMetadata(flatbuffers::FlatBufferBuilder& builder, const BundleContents&
   const auto memories = PackAll<fb::MemoryPlan>(builder, contents.memories);
   const auto values = PackAll<fb::ValueInfo>(builder, contents.values);
   const auto states = PackAll<fb::StateInfo>(builder, contents.states);
-  builder.Finish(
-      fb::CreateMetadata(builder, model_name, config_json, inputs, outputs, ops, buffer_names,
-                         engine_list, region_list, memories, contents.program.scratchpad_bytes,
-                         contents.program.accumulator_bytes, contents.cycles_lower_bound,
-                         contents.dram_bytes_lower_bound, contents.compile_ms, values, states));
+  builder.Finish(fb::CreateMetadata(
+      builder, model_name, config_json, inputs, outputs, ops, buffer_names, engine_list,
+      region_list, memories, contents.program.scratchpad_bytes, contents.program.accumulator_bytes,
+      contents.cycles_lower_bound, contents.dram_bytes_lower_bound, contents.compile_ms, values,
+      states, contents.cycles_lower_bound_mapped));
 }
 
 struct Section {

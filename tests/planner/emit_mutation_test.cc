@@ -169,7 +169,7 @@ size_t ExpectRefused(const BundleContents& contents) {
   EXPECT_EQ(mutations.ShiftEachSlot(), static_cast<int>(4 * contents.program.slots.size()));
   std::vector<TileProgram> accepted;
   const int swaps = mutations.SwapEachBuffer(accepted);
-  EXPECT_GT(swaps, 200);
+  EXPECT_GT(swaps, 100);
   EXPECT_LT(accepted.size() * 20, static_cast<size_t>(swaps));
   for (const TileProgram& program : accepted) {
     for (size_t c = 0; c < program.commands.size(); ++c) {
@@ -187,6 +187,14 @@ TEST(EmitMutation, SmallNetwork) {
   const BundleContents contents = CompileSmallNetwork();
   ASSERT_GT(contents.program.commands.size(), 100u);
   EXPECT_EQ(ExpectRefused(contents), 0u);
+}
+
+TEST(EmitMutation, SmallNetworkOnChip) {
+  CompileOptions options = SmallMachineOptions();
+  options.resident = options.stripes = true;
+  const absl::StatusOr<BundleContents> contents = CompileGraph(SmallNetwork(), options);
+  ASSERT_TRUE(contents.ok()) << contents.status();
+  ExpectRefused(*contents);
 }
 
 TEST(EmitMutation, ModelOfTheCorpus) {

@@ -183,7 +183,7 @@ std::vector<uint32_t> Order(const LoweredProgram& program) {
 TEST(HoistLoads, TheNextTileIsLoadedBeforeThisOneIsComputed) {
   LoweredProgram program = IndependentTiles(3);
   PrefetchOptions options;
-  options.scratchpad_limit_bytes = 2 * kTileBytes;
+  options.scratchpad_limit_bytes = 3 * kTileBytes;  // the next input beside input and result
   HoistLoads(program, options);
   EXPECT_EQ(Order(program)[0], 0u);
   EXPECT_EQ(Order(program)[1], 3u);

@@ -41,6 +41,8 @@ inline CompileOptions SmallMachineOptions() {
   CompileOptions options;
   options.config = SmallMachine();
   options.evaluator = EvaluateNode;
+  // Every value goes through the pool, so that there is much to look at.
+  options.resident = options.stripes = false;
   return options;
 }
 

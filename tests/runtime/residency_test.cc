@@ -133,7 +133,8 @@ int64_t DramBytes(const Ran& ran) {
   return ran.report.dram_read_bytes + ran.report.dram_write_bytes;
 }
 
-void ExpectClose(const std::vector<Tensor>& a, const std::vector<Tensor>& b) {
+void ExpectClose(const char* what, const std::vector<Tensor>& a, const std::vector<Tensor>& b) {
+  SCOPED_TRACE(what);
   ASSERT_EQ(a.size(), b.size());
   for (size_t i = 0; i < a.size(); ++i) {
     EXPECT_LE(RelativeError(a[i], b[i]), 1e-5) << "output " << i;
@@ -146,6 +147,7 @@ TEST_P(Residency, GivesTheSameValues) {
   const auto seed = static_cast<uint32_t>(GetParam());
   SCOPED_TRACE(seed);
   const Graph graph = RandomNetwork(seed).Make(4 + GetParam() % 17);
+  SCOPED_TRACE(DumpGraph(graph));
   CompileOptions options = SmallMachineOptions();
   for (const int64_t kib : {12, 24, 48, 128}) {
     SCOPED_TRACE(kib);
@@ -157,13 +159,13 @@ TEST_P(Residency, GivesTheSameValues) {
     const Ran resident = RunOn(graph, options);
     options.stripes = true;
     const Ran striped = RunOn(graph, options);
-    ExpectClose(resident.outputs, through_dram.outputs);
-    ExpectClose(striped.outputs, through_dram.outputs);
+    ExpectClose("resident", resident.outputs, through_dram.outputs);
+    ExpectClose("striped", striped.outputs, through_dram.outputs);
     EXPECT_LE(DramBytes(striped), DramBytes(through_dram));
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Networks, Residency, ::testing::Range(1, 41));
+INSTANTIATE_TEST_SUITE_P(Networks, Residency, ::testing::Range(1, 51));
 
 // Two convolutions whose values are ten times the scratchpad, and whose weights are not: only the
 // input, the output and the weights move.
@@ -177,8 +179,9 @@ TEST(Stripes, MoveNoMoreThanTheyMust) {
   }
   g.Output(value);
   CompileOptions options = SmallMachineOptions();
-  options.config.scratchpad.size_bytes = 48 << 10;
-  options.config.accumulator.size_bytes = 12 << 10;
+  options.resident = options.stripes = true;
+  options.config.scratchpad.size_bytes = 96 << 10;
+  options.config.accumulator.size_bytes = 24 << 10;
   const absl::StatusOr<BundleContents> contents = CompileGraph(g.graph, options);
   ASSERT_TRUE(contents.ok()) << contents.status();
   const auto report = SimulateTiming(contents->program.view(), contents->config);
