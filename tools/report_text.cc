@@ -154,6 +154,28 @@ std::string PlanText(const BundleContents& info) {
   return text;
 }
 
+// One object per op, in the order of the plan: what it took beside what it takes at least.
+nlohmann::ordered_json OpsJson(const SimReport& report, const BundleContents& info) {
+  nlohmann::ordered_json ops = nlohmann::ordered_json::array();
+  for (size_t i = 0; i < info.ops.size() && i < report.ops.size(); ++i) {
+    const OpInfo& op = info.ops[i];
+    const OpReport& ran = report.ops[i];
+    ops.push_back({{"name", op.name},
+                   {"kind", op.kind},
+                   {"macs", op.macs},
+                   {"matrix_busy_cycles", ran.matrix_busy_cycles},
+                   {"vector_busy_cycles", ran.vector_busy_cycles},
+                   {"host_busy_cycles", ran.host_busy_cycles},
+                   {"mapped_cycles", op.mapped_cycles},
+                   {"dram_read_bytes", ran.dram_read_bytes},
+                   {"dram_write_bytes", ran.dram_write_bytes},
+                   {"min_dram_bytes", op.min_dram_bytes},
+                   {"first_cycle", ran.first_cycle},
+                   {"last_cycle", ran.last_cycle}});
+  }
+  return ops;
+}
+
 void AddReportJson(const SimReport& report, const BundleContents& info,
                    nlohmann::ordered_json& json) {
   json.update(
@@ -161,6 +183,7 @@ void AddReportJson(const SimReport& report, const BundleContents& info,
   json["cycles_lower_bound"] = info.cycles_lower_bound;
   json["cycles_lower_bound_mapped"] = info.cycles_lower_bound_mapped;
   json["dram_bytes_lower_bound"] = info.dram_bytes_lower_bound;
+  json["ops"] = OpsJson(report, info);
 }
 
 std::string ReportText(const SimReport& report, const BundleContents& info) {

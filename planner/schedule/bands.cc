@@ -21,6 +21,7 @@ class BandPlanner {
 
   std::optional<BandPlan> Run() {
     plan_.band_of_buffer.assign(storage_.buffers.size(), -1);
+    plan_.axes.assign(static_cast<size_t>(segment_.end_step - segment_.begin_step), kRowAxis);
     plan_.makes.resize(static_cast<size_t>(segment_.end_step - segment_.begin_step));
     if (!FindSteps() || !FindTracked()) return std::nullopt;
     for (; !IsComplete(); ++plan_.parts) {
@@ -34,10 +35,11 @@ class BandPlanner {
   struct Tracked {
     int buffer = -1;
     int64_t row_bytes = 0, rows = 0;
-    bool is_made = false;     // by a step of the segment
-    bool is_read = false;     // by a step of the segment
-    bool has_window = false;  // some step reads rows again for the next part
-    int readers = 0;          // steps
+    bool is_made = false;       // by a step of the segment
+    bool is_read = false;       // by a step of the segment
+    bool is_crosswise = false;  // its rows are of another axis
+    bool has_window = false;    // some step reads rows again for the next part
+    int readers = 0;            // steps
     int first_reader = std::numeric_limits<int>::max(), last_maker = -1;
     bool is_read_behind = false;  // after the segment, or an output of the model
     std::vector<ValueId> values;
@@ -61,6 +63,7 @@ class BandPlanner {
     for (int step = segment_.begin_step; step < segment_.end_step; ++step) {
       if (storage_.nodes[static_cast<size_t>(step)] == NodeStorage::kView) continue;
       if (reads_.Of(step) == nullptr) return false;
+      plan_.axes[static_cast<size_t>(step - segment_.begin_step)] = reads_.Of(step)->axis;
       steps_.push_back(step);
     }
     return !steps_.empty();
@@ -107,7 +110,14 @@ class BandPlanner {
       Tracked& tracked = TrackedBuffer(PlaceOf(out).buffer);
       tracked.is_made = true;
       tracked.last_maker = step;
-      if (!Track(out, tracked)) return false;
+      const StepRows& rows = *reads_.Of(step);
+      if (tracked.is_crosswise || (rows.axis != kRowAxis && !tracked.values.empty())) return false;
+      if (rows.axis != kRowAxis) {  // written where it stands; nothing in the segment may read it
+        tracked.is_crosswise = true;
+        tracked.rows = rows.rows;
+      } else if (!Track(out, tracked)) {
+        return false;
+      }
     }
     for (size_t i = 0; i < steps_.size(); ++i) {
       if (!FindReads(i)) return false;
@@ -121,12 +131,12 @@ class BandPlanner {
 
   bool FindReads(size_t i) {
     std::set<int> seen;
-    for (const RowRead& read : *reads_.Of(steps_[i])) {
+    for (const RowRead& read : reads_.Of(steps_[i])->reads) {
       const int buffer = PlaceOf(read.value).buffer;
       if (buffer < 0) continue;
       Tracked* known = TrackedOf(read.value);
       const bool is_made = known != nullptr && known->is_made;
-      if (!read.reads_rows) {
+      if (!read.reads_rows || (known != nullptr && known->is_crosswise)) {
         if (is_made) return false;
         untrackable_.insert(buffer);
         continue;
@@ -247,7 +257,7 @@ class BandPlanner {
       changed = false;
       for (size_t i = 0; i < steps_.size(); ++i) {
         Tracked& out = *TrackedOf(OutputOf(i));
-        for (const RowRead& read : *reads_.Of(steps_[i])) {
+        for (const RowRead& read : reads_.Of(steps_[i])->reads) {
           const Tracked* in = TrackedOf(read.value);
           if (in == nullptr || !in->is_made) continue;
           const int64_t available = Lags(*in, read) ? in->made_end : in->want;
@@ -285,7 +295,7 @@ class BandPlanner {
     const Tracked& out = *TrackedOf(OutputOf(i));
     const IndexRange outputs{out.made_end, out.want - out.made_end};
     if (outputs.count == 0) return;
-    for (const RowRead& read : *reads_.Of(steps_[i])) {
+    for (const RowRead& read : reads_.Of(steps_[i])->reads) {
       Tracked* in = TrackedOf(read.value);
       if (in == nullptr || (!in->is_made && untrackable_.contains(in->buffer))) continue;
       visit(*in, read, read.Of(outputs));

@@ -34,6 +34,7 @@ struct BandPlan {
   bool has_lags = false;  // the matrix unit reads what the vector unit makes in the segment
   int parts = 0;          // really; a few more than the segment's, where ops lag behind one another
   std::vector<Band> bands;
+  std::vector<int> axes;                       // per step of the segment: of its output's rows
   std::vector<int> band_of_buffer;             // per buffer of the storage plan; -1: none
   std::vector<std::vector<IndexRange>> makes;  // per step of the segment and part: rows of output 0
 };

@@ -19,6 +19,20 @@ void MakeMonotone(RowRead& read) {
   }
 }
 
+// The axis of the output along which the op reads rows of its first input.
+int AxisOfRows(PartRule rule, const OpCall& call) {
+  const auto reads_rows = [&](int axis) {
+    const std::optional<PartRead> read = rule(call, 0, axis, {0, 1});
+    return read && read->axis == kRowAxis;
+  };
+  if (call.input(0).shape.rank() != call.output().shape.rank()) return kRowAxis;
+  for (int axis = kRowAxis + 1; axis < call.output().shape.rank() && !reads_rows(kRowAxis);
+       ++axis) {
+    if (reads_rows(axis)) return axis;
+  }
+  return kRowAxis;
+}
+
 bool RunsOnMatrixUnit(OpKind kind) {
   return kind == OpKind::kConv || kind == OpKind::kConvTranspose || kind == OpKind::kMatMul ||
          kind == OpKind::kGemm;
@@ -34,48 +48,57 @@ bool RowReads::IsVectorResult(ValueId value) const {
   return !RunsOnMatrixUnit(node.kind) || AbsorbActivation(graph_, node).ops < node.tail.size();
 }
 
-const std::vector<RowRead>* RowReads::Of(int step) {
+const StepRows* RowReads::Of(int step) {
   Entry& entry = steps_[static_cast<size_t>(step)];
   if (!entry.is_known) {
-    entry.reads = Find(graph_.nodes[static_cast<size_t>(step)]);
+    entry.rows = Find(graph_.nodes[static_cast<size_t>(step)]);
     entry.is_known = true;
   }
-  return entry.reads ? &*entry.reads : nullptr;
+  return entry.rows ? &*entry.rows : nullptr;
 }
 
-std::optional<std::vector<RowRead>> RowReads::Find(const Node& node) const {
+std::optional<StepRows> RowReads::Find(const Node& node) const {
   const PartRule rule = GetOpDef(node.kind).part;
   if (rule == nullptr || node.outputs.size() != 1) return std::nullopt;
   const Shape& out = graph_.at(node.outputs[0]).type.shape;
   if (out.rank() <= kRowAxis + 1 || out.ElementCount() == 0) return std::nullopt;
   const NodeCall call(graph_, node);
-  if (!rule(call.call(), 0, kRowAxis, {0, 1})) return std::nullopt;
-  std::vector<RowRead> reads;
-  for (size_t i = 0; i < node.inputs.size(); ++i) {
-    const ValueId id = node.inputs[i];
-    if (id == ValueId::kNone || graph_.at(id).constant != nullptr) continue;
-    RowRead read{id, true, RunsOnMatrixUnit(node.kind) && IsVectorResult(id), {}, {}};
-    for (int64_t row = 0; row < out[kRowAxis]; ++row) {
-      const PartRead part = *rule(call.call(), static_cast<int>(i), kRowAxis, {row, 1});
+  StepRows step;
+  // What an op of the graph makes may come row by row; an input of the model is read as it is.
+  const bool is_made = !node.inputs.empty() && node.inputs[0] != ValueId::kNone &&
+                       uses_.producer[Index(node.inputs[0])] >= 0;
+  step.axis = is_made ? AxisOfRows(rule, call.call()) : kRowAxis;
+  if (!rule(call.call(), 0, step.axis, {0, 1})) return std::nullopt;
+  step.rows = out[step.axis];
+  const auto add = [&](ValueId id, bool may_lag, auto&& read_of_row) {
+    if (id == ValueId::kNone || graph_.at(id).constant != nullptr) return;
+    RowRead read{id, true, may_lag, {}, {}};
+    for (int64_t row = 0; row < step.rows; ++row) {
+      const PartRead part = read_of_row(row);
       read.reads_rows = part.axis == kRowAxis;
       Append(part.range, read);
     }
     MakeMonotone(read);
-    reads.push_back(std::move(read));
+    step.reads.push_back(std::move(read));
+  };
+  for (size_t i = 0; i < node.inputs.size(); ++i) {
+    const ValueId id = node.inputs[i];
+    const bool lags = RunsOnMatrixUnit(node.kind) && id != ValueId::kNone && IsVectorResult(id);
+    add(id, lags, [&](int64_t row) {
+      return *rule(call.call(), static_cast<int>(i), step.axis, {row, 1});
+    });
   }
   for (const FusedOp& fused : node.tail) {
     for (const ValueId id : fused.operands) {
-      if (id == ValueId::kNone || graph_.at(id).constant != nullptr) continue;
+      if (id == ValueId::kNone) continue;
       const Shape& shape = graph_.at(id).type.shape;
-      const bool same_rows = shape.rank() == out.rank() && shape[kRowAxis] == out[kRowAxis];
-      RowRead read{id, true, false, {}, {}};
-      for (int64_t row = 0; row < out[kRowAxis]; ++row) {
-        Append(same_rows ? IndexRange{row, 1} : WholeRead(shape, kRowAxis).range, read);
-      }
-      reads.push_back(std::move(read));
+      const bool same_rows = shape.rank() == out.rank() && shape[step.axis] == out[step.axis];
+      add(id, false, [&](int64_t row) {
+        return same_rows ? PartRead{step.axis, {row, 1}} : WholeRead(shape, step.axis);
+      });
     }
   }
-  return reads;
+  return step;
 }
 
 }  // namespace berth

@@ -27,23 +27,30 @@ struct RowRead {
   bool HasWindow() const { return begin.size() > 1 && begin[1] < end[0]; }
 };
 
+// How a step is computed by rows of one output.
+struct StepRows {
+  int axis = kRowAxis;  // of the output; another where a result is transposed
+  int64_t rows = 0;     // its extent
+  std::vector<RowRead> reads;
+};
+
 class RowReads {
  public:
   RowReads(const Graph& graph, const GraphUses& uses)
       : graph_(graph), uses_(uses), steps_(graph.nodes.size()) {}
 
   // Null where the step cannot be computed by rows of one output.
-  const std::vector<RowRead>* Of(int step);
+  const StepRows* Of(int step);
 
  private:
-  std::optional<std::vector<RowRead>> Find(const Node& node) const;
+  std::optional<StepRows> Find(const Node& node) const;
   bool IsVectorResult(ValueId value) const;
 
   const Graph& graph_;
   const GraphUses& uses_;
   struct Entry {
     bool is_known = false;
-    std::optional<std::vector<RowRead>> reads;
+    std::optional<StepRows> rows;
   };
   std::vector<Entry> steps_;
 };

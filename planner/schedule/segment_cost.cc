@@ -168,9 +168,9 @@ std::optional<SegmentCost> SegmentCosts::Lower(const Segment& segment,
 
 bool SegmentCosts::HasLags(const Segment& segment) {
   for (int step = segment.begin_step; step < segment.end_step; ++step) {
-    const std::vector<RowRead>* reads = tables_.reads.Of(step);
-    if (reads == nullptr) continue;
-    for (const RowRead& read : *reads) {
+    const StepRows* rows = tables_.reads.Of(step);
+    if (rows == nullptr) continue;
+    for (const RowRead& read : rows->reads) {
       if (read.may_lag && tables_.uses.producer[Index(read.value)] >= segment.begin_step) {
         return true;
       }
@@ -186,12 +186,10 @@ bool SegmentCosts::IsStripable(const Segment& segment, const std::vector<int>& r
   return can;
 }
 
-int64_t SegmentCosts::MostRows(const Segment& segment) const {
+int64_t SegmentCosts::MostRows(const Segment& segment) {
   int64_t most = 0;
   for (int step = segment.begin_step; step < segment.end_step; ++step) {
-    if (storage_.nodes[static_cast<size_t>(step)] == NodeStorage::kView) continue;
-    const Shape& shape = graph_.at(graph_.nodes[static_cast<size_t>(step)].outputs[0]).type.shape;
-    if (shape.rank() > kRowAxis) most = std::max(most, shape[kRowAxis]);
+    if (const StepRows* rows = tables_.reads.Of(step)) most = std::max(most, rows->rows);
   }
   return most;
 }

@@ -48,7 +48,7 @@ class SegmentCosts {
 
  private:
   // Rows of the tallest output of the segment.
-  int64_t MostRows(const Segment& segment) const;
+  int64_t MostRows(const Segment& segment);
   std::optional<SegmentCost> Lower(const Segment& segment, const std::vector<int>& resident,
                                    int64_t free_bytes);
   // Sets the homes of what the segment touches; Restore puts them back.

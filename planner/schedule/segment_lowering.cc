@@ -177,7 +177,8 @@ class StripedSegment {
     const ValueId out = node.outputs[0];
     Band* band = BandOf(out);
     if (band != nullptr) Advance(*band, part);
-    const NodeCall call(context_.graph, node, {kRowAxis, rows}, context_.placements);
+    const int axis = plan_.axes[static_cast<size_t>(step - segment_.begin_step)];
+    const NodeCall call(context_.graph, node, {axis, rows}, context_.placements);
     BERTH_ASSIGN_OR_RETURN(const TileShape tile, ChooseTile(context_, step, call.call(), budget));
     tiles_[step] = tile;
     tile_bytes_ =

@@ -50,6 +50,7 @@ inline BundleContents BranchedContents(const BranchedNames& names = {}) {
   const ScratchFolder folder;
   CompileOptions options;
   options.config = *LoadTarget("edge");
+  options.resident = options.stripes = false;  // what is inspected stands in the pool
   absl::StatusOr<BundleContents> contents =
       CompileModel(folder.Write("branched.onnx", builder.model), options);
   EXPECT_TRUE(contents.ok()) << contents.status();
