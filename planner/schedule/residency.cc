@@ -58,13 +58,23 @@ class Search {
     for (int begin = 0; begin < steps_; ++begin) {
       std::vector<State>& here = states_[static_cast<size_t>(begin)];
       std::sort(here.begin(), here.end(), IsBetter);
-      if (here.size() > options_.beam) here.resize(options_.beam);
+      Prune(here);
       for (int i = 0; i < static_cast<int>(here.size()); ++i) Extend(begin, i);
     }
     return Trace();
   }
 
  private:
+  // The state with nothing resident stays whatever it costs: every step can go on from there.
+  void Prune(std::vector<State>& states) const {
+    if (states.size() <= options_.beam) return;
+    const auto bare = std::find_if(states.begin(), states.end(),
+                                   [](const State& state) { return state.resident.empty(); });
+    const auto last = states.begin() + static_cast<ptrdiff_t>(options_.beam) - 1;
+    if (bare != states.end() && bare > last) std::swap(*bare, *last);
+    states.resize(options_.beam);
+  }
+
   const StorageBuffer& BufferAt(int b) const { return storage_.buffers[static_cast<size_t>(b)]; }
 
   void Extend(int begin, int index) {
@@ -142,7 +152,12 @@ class Search {
   }
 
   void TrySegment(const Segment& segment, int index) {
-    if (IsRoomy(segment, index)) return Evaluate(segment, index, Choices(segment));
+    if (IsRoomy(segment, index)) {
+      const std::vector<int> choices = Choices(segment);
+      Evaluate(segment, index, choices);
+      if (!choices.empty()) Evaluate(segment, index, {});
+      return;
+    }
     ForEachChoice(Choices(segment),
                   [&](const std::vector<int>& chosen) { Evaluate(segment, index, chosen); });
   }
@@ -223,6 +238,10 @@ class Search {
     result.plan.resident.assign(graph_.values.size(), false);
     result.evaluations = evaluations_;
     const std::vector<State>& end = states_.back();
+    if (end.empty()) {  // never: a step with nothing resident always goes on
+      result.plan = NothingOnChip(graph_);
+      return result;
+    }
     int index = 0;
     for (int i = 1; i < static_cast<int>(end.size()); ++i) {
       if (IsBetter(end[static_cast<size_t>(i)], end[static_cast<size_t>(index)])) index = i;
