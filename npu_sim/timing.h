@@ -25,6 +25,10 @@ absl::StatusOr<SimReport> SimulateTiming(const ProgramView& program, const NpuCo
 int64_t CommandCycles(const Command& command, const NpuConfig& config);
 // The same without the scratchpad: what the unit itself takes (the array's own cycles).
 int64_t ComputeCycles(const Command& command, const NpuConfig& config);
+// Array cycles per int8 MAC-time of a dtype: the config's divisor of 16- and of 32-bit types.
+int64_t RateDivisor(DType dtype, const MatrixConfig& matrix);
+// Cycles that the full array takes for one step of a fold.
+int64_t CyclesPerStep(int64_t rate_divisor, const MatrixConfig& matrix);
 // Multiply-accumulates of a matrix command; 0 otherwise. Zeros that an upsampled input inserts are
 // skipped, padding is not.
 int64_t CommandMacs(const Command& command);

@@ -10,18 +10,6 @@
 namespace berth {
 namespace {
 
-// Array cycles per int8 MAC-time of a dtype.
-int64_t RateDivisor(DType dtype, const MatrixConfig& matrix) {
-  switch (DTypeBytes(dtype)) {
-    case 1:
-      return 1;
-    case 2:
-      return matrix.fp16_rate_divisor;
-    default:
-      return matrix.fp32_rate_divisor;
-  }
-}
-
 // By the wider operand.
 int64_t DtypesDivisor(const OpCall& call, const MatrixConfig& matrix) {
   return std::max(RateDivisor(call.input(0).dtype, matrix),
@@ -40,9 +28,7 @@ int64_t FoldedCycles(const WholeProduct& product, int64_t rate_divisor,
   const int64_t folds = product.count * CeilDiv(product.n, matrix.columns) *
                         CeilDiv(holds_weights ? product.k : product.m, matrix.rows);
   const int64_t steps = holds_weights ? product.m : product.k;
-  const int64_t cycles_per_step =
-      CeilDiv(matrix.rows * matrix.columns * rate_divisor, matrix.int8_macs_per_cycle);
-  return folds * steps * cycles_per_step;
+  return folds * steps * CyclesPerStep(rate_divisor, matrix);
 }
 
 int64_t ConvolutionCycles(const OpCall& call, int64_t rate_divisor, const MatrixConfig& matrix) {

@@ -165,7 +165,7 @@ BundleContents ToContents(const CompileOptions& options, Stages stages) {
   contents.program = std::move(stages.schedule.emitted.program);
   contents.conflicts = std::move(stages.schedule.emitted.conflicts);
   contents.buffer_names = std::move(stages.schedule.emitted.buffer_names);
-  contents.constants = std::move(stages.schedule.lowered.constants);
+  contents.constants = std::move(*stages.schedule.lowered.constants);
   contents.ops = std::move(stages.schedule.lowered.ops);
   const LowerBounds bounds =
       ComputeLowerBounds(stages.graph, contents, stages.schedule.lowered.constant_bytes);

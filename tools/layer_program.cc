@@ -160,15 +160,11 @@ void Narrow(BundleContents& contents, const NpuConfig& config) {
     plan.lower_bound_bytes = CeilDiv(plan.lower_bound_bytes, kNarrowing);
     plan.capacity_bytes /= kNarrowing;
   }
-  const auto step_cycles = [&](int64_t rate_divisor) {
-    return CeilDiv(config.matrix.rows * config.matrix.columns * rate_divisor,
-                   config.matrix.int8_macs_per_cycle);
-  };
   contents.cycles_lower_bound_mapped = 0;
   for (OpInfo& op : contents.ops) {
     op.min_dram_bytes = CeilDiv(op.min_dram_bytes, kNarrowing);
-    op.mapped_cycles =
-        op.mapped_cycles * step_cycles(1) / step_cycles(config.matrix.fp32_rate_divisor);
+    op.mapped_cycles = op.mapped_cycles * CyclesPerStep(1, config.matrix) /
+                       CyclesPerStep(config.matrix.fp32_rate_divisor, config.matrix);
     contents.cycles_lower_bound_mapped += op.mapped_cycles;
   }
   contents.dram_bytes_lower_bound = CeilDiv(contents.dram_bytes_lower_bound, kNarrowing);

@@ -4,6 +4,20 @@
 
 #include "base/checked_math.h"
 #include "base/dtype.h"
+#include "npu_sim/timing.h"
+
+namespace berth {
+
+int64_t RateDivisor(DType dtype, const MatrixConfig& matrix) {
+  const int64_t bytes = DTypeBytes(dtype);
+  return bytes == 1 ? 1 : bytes == 2 ? matrix.fp16_rate_divisor : matrix.fp32_rate_divisor;
+}
+
+int64_t CyclesPerStep(int64_t rate_divisor, const MatrixConfig& matrix) {
+  return CeilDiv(matrix.rows * matrix.columns * rate_divisor, matrix.int8_macs_per_cycle);
+}
+
+}  // namespace berth
 
 namespace berth::timing {
 namespace {
@@ -11,12 +25,6 @@ namespace {
 // Taps that meet a sample, in the output phase that has most of them.
 int64_t Taps(const Window& w) {
   return CeilDiv(w.kernel_height, w.upsample_height) * CeilDiv(w.kernel_width, w.upsample_width);
-}
-
-// By the wider operand.
-int64_t RateDivisor(const Command& c, const MatrixConfig& config) {
-  const int64_t bytes = std::max(DTypeBytes(c.in0.dtype), DTypeBytes(c.in1.dtype));
-  return bytes == 1 ? 1 : bytes == 2 ? config.fp16_rate_divisor : config.fp32_rate_divisor;
 }
 
 struct Folds {
@@ -50,8 +58,7 @@ int64_t FoldWithHiddenPreload(int64_t steps, int64_t cycles_per_step, const Matr
 }
 
 ArrayCycles FoldedCycles(const Folds& folds, int64_t rate_divisor, const MatrixConfig& config) {
-  const int64_t cycles_per_step =
-      CeilDiv(config.rows * config.columns * rate_divisor, config.int8_macs_per_cycle);
+  const int64_t cycles_per_step = CyclesPerStep(rate_divisor, config);
   ArrayCycles cycles;
   int64_t fold = folds.steps * cycles_per_step;
   if (config.preload_hidden) {
@@ -104,7 +111,8 @@ MatrixCost CostOfMatrix(const Command& c, const MatrixConfig& config) {
   const MatrixShape shape = ShapeOf(c);
   MatrixCost cost;
   cost.macs = shape.macs();
-  cost.rate_divisor = RateDivisor(c, config);
+  const bool is_wider = DTypeBytes(c.in1.dtype) > DTypeBytes(c.in0.dtype);
+  cost.rate_divisor = RateDivisor(is_wider ? c.in1.dtype : c.in0.dtype, config);
   const int64_t words = shape.batch * shape.m * shape.n;
   int64_t passes = 1;  // over the accumulators
   if (c.opcode == Opcode::kDepthwise) {

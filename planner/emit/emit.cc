@@ -64,7 +64,7 @@ std::vector<DramRegion> MakeRegions(const Graph& graph, const StoragePlan& stora
   }
   std::vector<DramRegion> regions;
   regions.push_back(
-      {static_cast<int64_t>(lowered.constants.size()), RegionKind::kConstants, {}, 0});
+      {static_cast<int64_t>(lowered.constants->size()), RegionKind::kConstants, {}, 0});
   regions.push_back({pool_bytes, RegionKind::kPool, {}, 0});
   for (size_t i = 0; i < graph.inputs.size(); ++i) {
     regions.push_back({graph.at(graph.inputs[i]).type.ByteCount(),

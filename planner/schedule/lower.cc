@@ -248,7 +248,7 @@ absl::StatusOr<LoweredProgram> LowerGraph(const Graph& graph, const StoragePlan&
     lowered.ops[command.op].macs += CommandMacs(command);
   }
   lowered.constant_bytes = packer.source_bytes();
-  lowered.constants = packer.TakeBytes();
+  lowered.constants = std::make_shared<std::vector<std::byte>>(packer.TakeBytes());
   BERTH_RETURN_IF_ERROR(CheckBuffers(lowered));
   return lowered;
 }

@@ -1,6 +1,7 @@
 // Every node of a scheduled graph as commands over virtual scratchpad buffers.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -24,9 +25,10 @@ inline uint16_t OutputRegion(const Graph& graph, uint32_t index) {
 struct LoweredProgram {
   std::vector<Command> commands;
   std::vector<VirtualBuffer> buffers;
-  std::vector<std::byte> constants;  // the constants region: only what a command reads
-  int64_t constant_bytes = 0;        // of these, without what aligns them
-  std::vector<OpInfo> ops;           // one per node, in order
+  // The constants region: only what a command reads. It may be large, so copies share it.
+  std::shared_ptr<std::vector<std::byte>> constants;
+  int64_t constant_bytes = 0;  // of these, without what aligns them
+  std::vector<OpInfo> ops;     // one per node, in order
 };
 
 struct LowerOptions {

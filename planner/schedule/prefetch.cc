@@ -42,21 +42,6 @@ bool SharesDramBytes(const Command& store, const Command& load) {
   return false;
 }
 
-// Scratchpad bytes live at each command of the list.
-std::vector<int64_t> LiveBytes(const LoweredProgram& lowered) {
-  const std::vector<BufferLife> lives = FindBufferLives(lowered.commands, lowered.buffers.size());
-  std::vector<int64_t> bytes(lowered.commands.size() + 1, 0);
-  for (size_t i = 0; i < lowered.buffers.size(); ++i) {
-    const VirtualBuffer& buffer = lowered.buffers[i];
-    if (buffer.space != MemorySpace::kScratchpad || lives[i].end_command == 0) continue;
-    const int64_t size_bytes = AlignUp(buffer.size_bytes, buffer.alignment_bytes);
-    bytes[lives[i].begin_command] += size_bytes;
-    bytes[lives[i].end_command] -= size_bytes;
-  }
-  for (size_t i = 1; i < bytes.size(); ++i) bytes[i] += bytes[i - 1];
-  return bytes;
-}
-
 std::vector<int64_t> Reserved(std::vector<int64_t> live, const std::vector<int64_t>& reserved) {
   for (size_t i = 0; i < reserved.size(); ++i) live[i] += reserved[i];
   return live;
@@ -68,7 +53,7 @@ class Hoister {
   Hoister(LoweredProgram& lowered, const PrefetchOptions& options)
       : lowered_(lowered),
         options_(options),
-        live_(Reserved(LiveBytes(lowered), options.reserved_bytes)),
+        live_(Reserved(LiveBytes(lowered.commands, lowered.buffers), options.reserved_bytes)),
         placed_(lowered.commands.size(), false) {
     std::vector<uint32_t> touches(lowered.buffers.size(), 0);
     started_.assign(lowered.buffers.size(), false);
@@ -201,6 +186,21 @@ std::vector<BufferLife> FindBufferLives(const std::vector<Command>& commands, si
     });
   }
   return lives;
+}
+
+std::vector<int64_t> LiveBytes(const std::vector<Command>& commands,
+                               const std::vector<VirtualBuffer>& buffers, size_t left_out) {
+  const std::vector<BufferLife> lives = FindBufferLives(commands, buffers.size());
+  std::vector<int64_t> bytes(commands.size() + 1, 0);
+  for (size_t i = left_out; i < buffers.size(); ++i) {
+    const VirtualBuffer& buffer = buffers[i];
+    if (buffer.space != MemorySpace::kScratchpad || lives[i].end_command == 0) continue;
+    const int64_t size_bytes = AlignUp(buffer.size_bytes, buffer.alignment_bytes);
+    bytes[lives[i].begin_command] += size_bytes;
+    bytes[lives[i].end_command] -= size_bytes;
+  }
+  for (size_t i = 1; i < bytes.size(); ++i) bytes[i] += bytes[i - 1];
+  return bytes;
 }
 
 }  // namespace berth

@@ -32,4 +32,9 @@ struct BufferLife {
 };
 std::vector<BufferLife> FindBufferLives(const std::vector<Command>& commands, size_t buffer_count);
 
+// Scratchpad bytes live at each command, and behind the last. The first `left_out` buffers do not
+// count.
+std::vector<int64_t> LiveBytes(const std::vector<Command>& commands,
+                               const std::vector<VirtualBuffer>& buffers, size_t left_out = 0);
+
 }  // namespace berth

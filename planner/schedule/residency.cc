@@ -166,7 +166,6 @@ class Search {
     const State state =
         states_[static_cast<size_t>(segment.begin_step)][static_cast<size_t>(index)];
     const Around around = AroundOf(segment, state, chosen);
-    ++evaluations_;
     // With nothing resident an op must run, however little is left for prefetch.
     const bool is_last_resort =
         !segment.is_striped() && around.resident.empty() && around.passing_bytes == 0;
@@ -236,7 +235,6 @@ class Search {
   ResidencyResult Trace() {
     ResidencyResult result;
     result.plan.resident.assign(graph_.values.size(), false);
-    result.evaluations = evaluations_;
     const std::vector<State>& end = states_.back();
     if (end.empty()) {  // never: a step with nothing resident always goes on
       result.plan = NothingOnChip(graph_);
@@ -247,7 +245,6 @@ class Search {
       if (IsBetter(end[static_cast<size_t>(i)], end[static_cast<size_t>(index)])) index = i;
     }
     result.cost = end[static_cast<size_t>(index)].cost;
-    result.estimated_dram_bytes = end[static_cast<size_t>(index)].dram_bytes;
     for (int boundary = steps_; boundary > 0;) {
       const State& state = states_[static_cast<size_t>(boundary)][static_cast<size_t>(index)];
       result.plan.segments.push_back(state.segment);
@@ -271,7 +268,6 @@ class Search {
   SegmentCosts costs_;
   const int steps_;
   std::vector<std::vector<State>> states_;  // per boundary
-  int64_t evaluations_ = 0;
 };
 
 }  // namespace

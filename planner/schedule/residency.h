@@ -24,8 +24,6 @@ struct ResidencyOptions {
 struct ResidencyResult {
   OnChipPlan plan;
   int64_t cost = 0;  // sum of SegmentCost::Objective
-  int64_t estimated_dram_bytes = 0;
-  int64_t evaluations = 0;
 };
 
 ResidencyResult PlanResidency(const Graph& graph, const StorageOptions& storage_options,

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <future>
 #include <set>
-#include <thread>
 
 #include "base/checked_math.h"
 #include "npu_sim/timing.h"
@@ -59,8 +59,8 @@ void ReserveAround(const Shortage& shortage, const std::vector<uint32_t>& origin
   for (const uint32_t command : near) reserved_bytes[command] += shortage.excess_bytes;
 }
 
-// Loads hoisted as far as `limit_bytes` goes, placed and timed.
-absl::StatusOr<Schedule> Hoist(const Graph& graph, const Schedule& lowered, const NpuConfig& config,
+// Loads hoisted as far as `limit_bytes` goes, and every buffer placed.
+absl::StatusOr<Schedule> Place(const Schedule& lowered, const NpuConfig& config,
                                const ScheduleOptions& options, int64_t limit_bytes) {
   PrefetchOptions prefetch;
   prefetch.hoist = limit_bytes > 0;
@@ -70,49 +70,57 @@ absl::StatusOr<Schedule> Hoist(const Graph& graph, const Schedule& lowered, cons
   std::string failure;
   for (int attempt = 0; attempt < (prefetch.hoist ? kHoistAttempts : 1); ++attempt) {
     Schedule schedule = lowered;
-    schedule.hoist_limit_bytes = limit_bytes;
     const std::vector<uint32_t> origin = HoistLoads(schedule.lowered, prefetch);
     BERTH_ASSIGN_OR_RETURN(schedule.scratchpad, PlaceBuffers(schedule.lowered, config, place));
     const std::optional<Shortage>& shortage = schedule.scratchpad.shortage;
-    if (shortage) {
-      failure = shortage->text;
-      if (shortage->space != MemorySpace::kScratchpad) break;
-      ReserveAround(*shortage, origin, prefetch.reserved_bytes);
-      continue;
-    }
-    schedule.emitted =
-        EmitProgram(graph, schedule.storage, schedule.lowered, schedule.scratchpad, config);
-    BERTH_ASSIGN_OR_RETURN(const SimReport report,
-                           SimulateTiming(schedule.emitted.program.view(), config));
-    schedule.makespan_cycles = report.makespan_cycles;
-    return schedule;
+    if (!shortage) return schedule;
+    failure = shortage->text;
+    if (shortage->space != MemorySpace::kScratchpad) break;
+    ReserveAround(*shortage, origin, prefetch.reserved_bytes);
   }
   return ResourceExhausted("{}", failure);
+}
+
+// The final program, and how long it takes.
+absl::Status EmitAndTime(const Graph& graph, const NpuConfig& config, Schedule& schedule) {
+  schedule.emitted =
+      EmitProgram(graph, schedule.storage, schedule.lowered, schedule.scratchpad, config);
+  BERTH_ASSIGN_OR_RETURN(const SimReport report,
+                         SimulateTiming(schedule.emitted.program.view(), config));
+  schedule.makespan_cycles = report.makespan_cycles;
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Schedule> Lower(const Graph& graph, const NpuConfig& config,
+                               const ScheduleOptions& options, Schedule begun,
+                               int64_t tile_percent) {
+  LowerOptions lower_options;
+  lower_options.command_limit = options.command_limit;
+  lower_options.tile_percent = tile_percent;
+  BERTH_ASSIGN_OR_RETURN(begun.lowered,
+                         LowerGraph(graph, begun.storage, begun.on_chip, config, lower_options));
+  return begun;
 }
 
 // The fastest of several depths of prefetch: the deepest has the bytes change hands the soonest.
 absl::StatusOr<Schedule> TryTiles(const Graph& graph, const NpuConfig& config,
                                   const ScheduleOptions& options, const Schedule& begun,
                                   int64_t tile_percent) {
-  LowerOptions lower_options;
-  lower_options.command_limit = options.command_limit;
-  lower_options.tile_percent = tile_percent;
-  Schedule lowered = begun;
-  lowered.tile_budget_percent = tile_percent;
-  BERTH_ASSIGN_OR_RETURN(lowered.lowered,
-                         LowerGraph(graph, begun.storage, begun.on_chip, config, lower_options));
+  BERTH_ASSIGN_OR_RETURN(const Schedule lowered,
+                         Lower(graph, config, options, begun, tile_percent));
   absl::StatusOr<Schedule> best = ResourceExhausted("no depth of prefetch fits");
   int worse = 0;
   for (const int64_t hoist_percent : kHoistPercent) {
     if (!options.hoist && hoist_percent != 0) continue;
     if (hoist_percent == 0 && best.ok()) break;
     absl::StatusOr<Schedule> schedule =
-        Hoist(graph, lowered, config, options, config.scratchpad.size_bytes * hoist_percent / 100);
+        Place(lowered, config, options, config.scratchpad.size_bytes * hoist_percent / 100);
     if (!schedule.ok()) {
       if (!absl::IsResourceExhausted(schedule.status())) return schedule;
       if (!best.ok()) best = std::move(schedule);
       continue;
     }
+    BERTH_RETURN_IF_ERROR(EmitAndTime(graph, config, *schedule));
     if (!best.ok() || schedule->makespan_cycles < best->makespan_cycles) {
       best = std::move(schedule);
       worse = 0;
@@ -164,9 +172,9 @@ Residency ChooseResidency(const Graph& graph, const NpuConfig& config,
     plan(given);
     return given;
   }
-  std::thread other([&] { plan(local); });
+  std::future<void> other = std::async(std::launch::async, [&] { plan(local); });
   plan(given);
-  other.join();
+  other.get();
   return local.planned.cost < given.planned.cost ? local : given;
 }
 
@@ -198,11 +206,15 @@ absl::StatusOr<Schedule> WithResidency(Graph& graph, const NpuConfig& config,
 // The smallest scratchpad, to kSearchStepBytes, for which a schedule is found.
 std::optional<int64_t> SmallestScratchpad(const Graph& graph, NpuConfig config,
                                           ScheduleOptions options) {
-  options.hoist = false;
   options.command_limit = kSearchCommandLimit;
   const auto fits = [&](int64_t size_bytes) {
     config.scratchpad.size_bytes = size_bytes;
-    return WithNothingOnChip(graph, config, options).ok();
+    const absl::StatusOr<Schedule> begun = Begin(graph, NothingOnChip(graph), options);
+    return begun.ok() &&
+           std::any_of(kTilePercent.begin(), kTilePercent.end(), [&](int64_t tile_percent) {
+             const auto lowered = Lower(graph, config, options, *begun, tile_percent);
+             return lowered.ok() && Place(*lowered, config, options, 0).ok();
+           });
   };
   int64_t too_small = config.scratchpad.size_bytes, enough = too_small;
   do {

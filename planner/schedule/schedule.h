@@ -29,8 +29,6 @@ struct Schedule {
   ScratchpadPlan scratchpad;
   EmittedProgram emitted;
   int64_t makespan_cycles = 0;  // of the program, simulated
-  int64_t tile_budget_percent = 0;
-  int64_t hoist_limit_bytes = 0;  // 0: loads stand where they were lowered
 };
 
 // May permute the nodes of `graph` where another order keeps more on chip; `Schedule::is_reordered`

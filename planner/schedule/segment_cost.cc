@@ -31,25 +31,16 @@ int64_t DramBytes(const Command& command, const NpuConfig& config) {
   return bytes;
 }
 
-int64_t PeakBytes(const SampledCommands& sample, size_t resident_count) {
-  const std::vector<BufferLife> lives = FindBufferLives(sample.commands, sample.buffers.size());
-  std::vector<int64_t> change(sample.commands.size() + 1, 0);
+// Resident values, the first buffers, count for the whole of the segment.
+int64_t PeakBytes(const SampledCommands& sampled, size_t resident_count) {
   int64_t resident_bytes = 0;
-  for (size_t i = 0; i < sample.buffers.size(); ++i) {
-    const VirtualBuffer& buffer = sample.buffers[i];
-    if (buffer.space != MemorySpace::kScratchpad) continue;
-    const int64_t bytes = AlignUp(buffer.size_bytes, buffer.alignment_bytes);
-    if (i < resident_count) {
-      resident_bytes += bytes;
-    } else if (lives[i].end_command > 0) {
-      change[lives[i].begin_command] += bytes;
-      change[lives[i].end_command] -= bytes;
-    }
+  for (size_t i = 0; i < resident_count; ++i) {
+    const VirtualBuffer& buffer = sampled.buffers[i];
+    resident_bytes += AlignUp(buffer.size_bytes, buffer.alignment_bytes);
   }
-  if (sample.sample.held_bytes > 0) return resident_bytes + sample.sample.held_bytes;
-  int64_t live = 0, peak = 0;
-  for (const int64_t delta : change) peak = std::max(peak, live += delta);
-  return resident_bytes + peak;
+  if (sampled.sample.held_bytes > 0) return resident_bytes + sampled.sample.held_bytes;
+  const std::vector<int64_t> live = LiveBytes(sampled.commands, sampled.buffers, resident_count);
+  return resident_bytes + *std::max_element(live.begin(), live.end());
 }
 
 }  // namespace

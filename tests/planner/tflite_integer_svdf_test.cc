@@ -12,14 +12,6 @@ constexpr int kUnits = kFilters / kRank, kInputZero = -7, kOutputZero = 11;
 constexpr float kInputScale = 0.04f, kFeatureScale = 0.006f, kStateScale = 0.0013f;
 constexpr float kTimeScale = 0.00003f, kOutputScale = 0.05f;
 
-template <typename T>
-std::vector<T> Random(size_t count, int64_t least, int64_t most, std::mt19937_64& random) {
-  std::uniform_int_distribution<int64_t> any(least, most);
-  std::vector<T> values(count);
-  for (T& value : values) value = static_cast<T>(any(random));
-  return values;
-}
-
 // The sum times a factor of 31 bits, rounded to whole steps twice.
 int64_t Scaled(int64_t sum, double factor) {
   int exponent = 0;
@@ -35,11 +27,11 @@ struct Layer {
   std::vector<int32_t> bias;
 
   explicit Layer(std::mt19937_64& random)
-      : x(Random<int8_t>(kBatch * kInputs, -128, 127, random)),
-        features(Random<int8_t>(kFilters * kInputs, -127, 127, random)),
-        times(Random<int16_t>(kFilters * kMemory, -32767, 32767, random)),
-        state(Random<int16_t>(kBatch * kFilters * kMemory, -20000, 20000, random)),
-        bias(Random<int32_t>(kUnits, -100000000, 100000000, random)) {}
+      : x(RandomIntegers<int8_t>(kBatch * kInputs, -128, 127, random)),
+        features(RandomIntegers<int8_t>(kFilters * kInputs, -127, 127, random)),
+        times(RandomIntegers<int16_t>(kFilters * kMemory, -32767, 32767, random)),
+        state(RandomIntegers<int16_t>(kBatch * kFilters * kMemory, -20000, 20000, random)),
+        bias(RandomIntegers<int32_t>(kUnits, -100000000, 100000000, random)) {}
 
   // Advances the state.
   std::vector<int64_t> Run() {

@@ -143,6 +143,37 @@ int FixedPoint(int sum, double factor) {
   return static_cast<int>((high + half) >> -exponent);
 }
 
+struct InputScale {
+  float scale = 1;
+  int64_t zero = 0;
+};
+
+// A depthwise convolution of one tap whose result's shape is read at run time, over 1x1xPIXELSxC
+// samples; its output has zero point -128 and a Relu.
+std::vector<Tensor> RunShapedDepthwise(int pixels, const std::vector<int8_t>& x,
+                                       const std::vector<int8_t>& w,
+                                       const std::vector<int32_t>& bias,
+                                       const std::vector<float>& scales, InputScale input,
+                                       float output_scale) {
+  const auto channels = static_cast<int>(w.size());
+  TfliteWriter writer;
+  const std::vector<int64_t> zeros(w.size(), 0);
+  const int in = writer.Value(Int8("x", {1, 1, pixels, channels}, {input.scale}, {input.zero}));
+  const int weights = writer.Constant<int8_t>(Int8("w", {1, 1, 1, channels}, scales, zeros, 3), w);
+  const int b = writer.Constant<int32_t>({"b", {channels}, tfl::ElementType::INT32}, bias);
+  const int conv = writer.Value(Int8("conv", {1, 1, pixels, channels}, {output_scale}, {-128}));
+  const int shape = writer.Value({"shape", {4}, tfl::ElementType::INT32});
+  const int out = writer.Value(Int8("y", {1, 1, pixels, channels}, {output_scale}, {-128}));
+  writer.Op(Op::DEPTHWISE_CONV_2D, {in, weights, b}, {conv},
+            tfl::CreateDepthwiseConv2DOptions(writer.fbb(), tfl::Padding::SAME, 1, 1, 1,
+                                              tfl::Activation::RELU));
+  writer.Op(Op::SHAPE, {conv}, {shape},
+            tfl::CreateShapeOptions(writer.fbb(), tfl::ElementType::INT32));
+  writer.Op(Op::RESHAPE, {conv, shape}, {out});
+  return RunBytes(writer.Finish({in}, {out}),
+                  {Tensor::FromValues<int8_t>(DType::kInt8, {1, 1, pixels, channels}, x)});
+}
+
 // A RESHAPE to a computed shape keeps XNNPACK away: depthwise convolutions round twice.
 TEST(TfliteQuantized, DepthwiseOfModelsWithRunTimeShapesRoundsTwice) {
   std::mt19937_64 random(2);
@@ -151,21 +182,7 @@ TEST(TfliteQuantized, DepthwiseOfModelsWithRunTimeShapesRoundsTwice) {
   const std::vector<int8_t> w = {100, 87};
   const std::vector<int32_t> bias = {1000, 5000};
   const std::vector<float> scales = {0.011f, 0.0173f};
-  TfliteWriter writer;
-  const int in = writer.Value(Int8("x", {1, 1, pixels, channels}, {0.7f}, {-128}));
-  const int weights = writer.Constant<int8_t>(Int8("w", {1, 1, 1, channels}, scales, {0, 0}, 3), w);
-  const int b = writer.Constant<int32_t>({"b", {channels}, tfl::ElementType::INT32}, bias);
-  const int conv = writer.Value(Int8("conv", {1, 1, pixels, channels}, {0.9f}, {-128}));
-  const int shape = writer.Value({"shape", {4}, tfl::ElementType::INT32});
-  const int out = writer.Value(Int8("y", {1, 1, pixels, channels}, {0.9f}, {-128}));
-  writer.Op(Op::DEPTHWISE_CONV_2D, {in, weights, b}, {conv},
-            tfl::CreateDepthwiseConv2DOptions(writer.fbb(), tfl::Padding::SAME, 1, 1, 1,
-                                              tfl::Activation::RELU));
-  writer.Op(Op::SHAPE, {conv}, {shape},
-            tfl::CreateShapeOptions(writer.fbb(), tfl::ElementType::INT32));
-  writer.Op(Op::RESHAPE, {conv, shape}, {out});
-  const auto y = RunBytes(writer.Finish({in}, {out}),
-                          {Tensor::FromValues<int8_t>(DType::kInt8, {1, 1, pixels, channels}, x)});
+  const std::vector<Tensor> y = RunShapedDepthwise(pixels, x, w, bias, scales, {0.7f, -128}, 0.9f);
   ASSERT_EQ(y.size(), 1u);
   int rounded_twice = 0;
   for (size_t i = 0; i < x.size(); ++i) {
@@ -193,22 +210,7 @@ TEST(TfliteQuantized, EveryPairRoundedTwice) {
   for (int pixel = 0; pixel < pixels; ++pixel) {
     for (int c = 0; c < channels; ++c) x.push_back(static_cast<int8_t>(pixel - 128));
   }
-  TfliteWriter writer;
-  const std::vector<int64_t> zeros(channels, 0);
-  const int in = writer.Value(Int8("x", {1, 1, pixels, channels}, {0.5f}, {3}));
-  const int weights = writer.Constant<int8_t>(Int8("w", {1, 1, 1, channels}, scales, zeros, 3), w);
-  const int b = writer.Constant<int32_t>({"b", {channels}, tfl::ElementType::INT32}, bias);
-  const int conv = writer.Value(Int8("conv", {1, 1, pixels, channels}, {0.5f}, {-128}));
-  const int shape = writer.Value({"shape", {4}, tfl::ElementType::INT32});
-  const int out = writer.Value(Int8("y", {1, 1, pixels, channels}, {0.5f}, {-128}));
-  writer.Op(Op::DEPTHWISE_CONV_2D, {in, weights, b}, {conv},
-            tfl::CreateDepthwiseConv2DOptions(writer.fbb(), tfl::Padding::SAME, 1, 1, 1,
-                                              tfl::Activation::RELU));
-  writer.Op(Op::SHAPE, {conv}, {shape},
-            tfl::CreateShapeOptions(writer.fbb(), tfl::ElementType::INT32));
-  writer.Op(Op::RESHAPE, {conv, shape}, {out});
-  const auto y = RunBytes(writer.Finish({in}, {out}),
-                          {Tensor::FromValues<int8_t>(DType::kInt8, {1, 1, pixels, channels}, x)});
+  const std::vector<Tensor> y = RunShapedDepthwise(pixels, x, w, bias, scales, {0.5f, 3}, 0.5f);
   ASSERT_EQ(y.size(), 1u);
   for (size_t i = 0; i < x.size(); ++i) {
     const size_t c = i % channels;

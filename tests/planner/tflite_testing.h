@@ -175,4 +175,12 @@ inline void ExpectNear(const Tensor& actual, const Shape& shape, const std::vect
   }
 }
 
+template <typename T>
+std::vector<T> RandomIntegers(size_t count, int64_t least, int64_t most, std::mt19937_64& random) {
+  std::uniform_int_distribution<int64_t> any(least, most);
+  std::vector<T> values(count);
+  for (T& value : values) value = static_cast<T>(any(random));
+  return values;
+}
+
 }  // namespace berth

@@ -15,14 +15,6 @@ TestTensor Int64(std::string name, int32_t count) {
   return {std::move(name), {count}, tfl::ElementType::INT64, {1.0f}, {0}};
 }
 
-template <typename T>
-std::vector<T> Random(size_t count, int64_t least, int64_t most, std::mt19937_64& random) {
-  std::uniform_int_distribution<int64_t> any(least, most);
-  std::vector<T> values(count);
-  for (T& value : values) value = static_cast<T>(any(random));
-  return values;
-}
-
 // round(sum * multiplier / 2^shift), of the multiplier of 15 bits that is nearest to the factor.
 int64_t Scaled(int64_t sum, double factor) {
   int exponent = 0;
@@ -73,9 +65,10 @@ void ExpectConvolution(const ConvCase& t, uint64_t seed) {
   const int outputs = t.depthwise ? t.inputs : t.outputs;
   const int inner = t.depthwise ? 1 : t.inputs;
   const auto count = [](int a, int b, int c) { return static_cast<size_t>(a * b * c); };
-  const auto x = Random<int16_t>(count(t.size, t.size, t.inputs), -32768, 32767, random);
-  const auto w = Random<int8_t>(count(t.kernel, t.kernel, outputs * inner), -127, 127, random);
-  auto bias = Random<int64_t>(static_cast<size_t>(outputs), -5000000, 5000000, random);
+  const auto x = RandomIntegers<int16_t>(count(t.size, t.size, t.inputs), -32768, 32767, random);
+  const auto w =
+      RandomIntegers<int8_t>(count(t.kernel, t.kernel, outputs * inner), -127, 127, random);
+  auto bias = RandomIntegers<int64_t>(static_cast<size_t>(outputs), -5000000, 5000000, random);
   std::vector<float> scales;
   for (int c = 0; c < outputs; ++c) {
     scales.push_back(0.01f + 0.003f * static_cast<float>(random() % 100));
@@ -161,9 +154,9 @@ struct LayerRun {
 LayerRun RunLayer(const Layer& layer, uint64_t seed) {
   std::mt19937_64 random(seed);
   const auto inputs = static_cast<size_t>(layer.inputs);
-  const auto x = Random<int16_t>(inputs, -32768, 32767, random);
-  const auto w =
-      Random<int8_t>(inputs * static_cast<size_t>(layer.outputs), layer.least_weight, 127, random);
+  const auto x = RandomIntegers<int16_t>(inputs, -32768, 32767, random);
+  const auto w = RandomIntegers<int8_t>(inputs * static_cast<size_t>(layer.outputs),
+                                        layer.least_weight, 127, random);
   const float in_scale = 0.0003f, scale = 0.02f, out_scale = 0.0131f;
   TfliteWriter writer;
   const int in = writer.Value(Int16("x", {1, layer.inputs}, in_scale));
@@ -192,7 +185,7 @@ TEST(TfliteWide, FullyConnected) {
     SCOPED_TRACE(::testing::Message() << "seed " << seed);
     std::mt19937_64 random(seed);
     const LayerRun run =
-        RunLayer({.bias = Random<int64_t>(9, -1000000000, 1000000000, random)}, seed);
+        RunLayer({.bias = RandomIntegers<int64_t>(9, -1000000000, 1000000000, random)}, seed);
     EXPECT_TRUE(run.folded);
     EXPECT_EQ(run.actual, run.expected);
   }
@@ -219,8 +212,8 @@ TEST(TfliteWide, BeyondThirtyTwoBitsWithinOneStep) {
 void ExpectPairs(Op code, double (*combine)(double, double)) {
   std::mt19937_64 random(static_cast<uint64_t>(code));
   const int count = 2000;
-  const auto a = Random<int16_t>(count, -32768, 32767, random);
-  const auto b = Random<int16_t>(count, -32768, 32767, random);
+  const auto a = RandomIntegers<int16_t>(count, -32768, 32767, random);
+  const auto b = RandomIntegers<int16_t>(count, -32768, 32767, random);
   const float scale_a = 0.0002f, scale_b = 0.00013f, scale = 0.00031f;
   TfliteWriter writer;
   const int x = writer.Value(Int16("a", {count}, scale_a));
@@ -251,7 +244,7 @@ TEST(TfliteWide, PairsOfTensors) {
 
 TEST(TfliteWide, Pools) {
   std::mt19937_64 random(5);
-  const auto x = Random<int16_t>(64 * 3, -32768, 32767, random);
+  const auto x = RandomIntegers<int16_t>(64 * 3, -32768, 32767, random);
   TfliteWriter writer;
   const int in = writer.Value(Int16("x", {1, 8, 8, 3}, 0.01f));
   const int mean = writer.Value(Int16("mean", {1, 4, 4, 3}, 0.01f));
@@ -307,7 +300,7 @@ TEST(TfliteWide, CurvesWithinTheErrorOfTheTables) {
 
 TEST(TfliteWide, Softmax) {
   std::mt19937_64 random(9);
-  const auto x = Random<int16_t>(40, -8000, 8000, random);
+  const auto x = RandomIntegers<int16_t>(40, -8000, 8000, random);
   TfliteWriter writer;
   const int in = writer.Value(Int16("x", {4, 10}, 0.001f));
   const int out = writer.Value(Int16("y", {4, 10}, 1.0f / 32768));
