@@ -150,7 +150,8 @@ class TileBuilder {
   // needed. Operands must have the extents of `out` (use BroadcastTo).
   void Unary(UnaryFunction function, const TileView& out, const TileView& in, float alpha = 0,
              float beta = 0);
-  void Binary(BinaryFunction function, const TileView& out, const TileView& a, const TileView& b);
+  void Binary(BinaryFunction function, const TileView& out, const TileView& a, const TileView& b,
+              float alpha = 0);
   void Select(const TileView& out, const TileView& condition, const TileView& a, const TileView& b);
   void Copy(const TileView& out, const TileView& in);
   void Cast(const TileView& out, const TileView& in);

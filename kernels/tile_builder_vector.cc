@@ -35,9 +35,9 @@ void TileBuilder::Unary(UnaryFunction function, const TileView& out, const TileV
 }
 
 void TileBuilder::Binary(BinaryFunction function, const TileView& out, const TileView& a,
-                         const TileView& b) {
+                         const TileView& b, float alpha) {
   ForEachPiece({out, a, b}, [&](const Pieces& pieces) {
-    Command command = VectorCommand(Opcode::kBinary, static_cast<uint8_t>(function));
+    Command command = VectorCommand(Opcode::kBinary, static_cast<uint8_t>(function), alpha);
     SetExtents(command, pieces[0]);
     command.out = Operand4(pieces[0], kAllLoops);
     command.in0 = Operand4(pieces[1], kAllLoops);

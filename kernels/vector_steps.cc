@@ -40,10 +40,10 @@ VectorStep UnaryStep(UnaryFunction function, int operand, float alpha, float bet
           0};
 }
 
-VectorStep BinaryStep(BinaryFunction function, int a, int b) {
+VectorStep BinaryStep(BinaryFunction function, int a, int b, float alpha) {
   return {VectorStep::Form::kBinary,
           static_cast<uint8_t>(function),
-          0,
+          alpha,
           0,
           {a, b, VectorStep::kNone},
           0};
@@ -126,7 +126,8 @@ void EmitSteps(const VectorSteps& steps, absl::Span<const TileView> operands, co
                       step.beta);
         break;
       case VectorStep::Form::kBinary:
-        builder.Binary(static_cast<BinaryFunction>(step.function), out, view(a), view(b));
+        builder.Binary(static_cast<BinaryFunction>(step.function), out, view(a), view(b),
+                       step.alpha);
         break;
       case VectorStep::Form::kSelect:
         builder.Select(out, view(a), view(b), view(c));

@@ -49,7 +49,7 @@ struct VectorSteps {
 };
 
 VectorStep UnaryStep(UnaryFunction function, int operand, float alpha = 0, float beta = 0);
-VectorStep BinaryStep(BinaryFunction function, int a, int b);
+VectorStep BinaryStep(BinaryFunction function, int a, int b, float alpha = 0);
 
 // float32, float16 or bfloat16: what is computed in float32.
 bool IsSmallFloat(DType dtype);

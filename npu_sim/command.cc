@@ -134,6 +134,24 @@ std::string_view UnaryFunctionName(UnaryFunction function) {
       return "cos";
     case UnaryFunction::kSilu:
       return "silu";
+    case UnaryFunction::kTan:
+      return "tan";
+    case UnaryFunction::kAsin:
+      return "asin";
+    case UnaryFunction::kAcos:
+      return "acos";
+    case UnaryFunction::kAtan:
+      return "atan";
+    case UnaryFunction::kSinh:
+      return "sinh";
+    case UnaryFunction::kCosh:
+      return "cosh";
+    case UnaryFunction::kAsinh:
+      return "asinh";
+    case UnaryFunction::kAcosh:
+      return "acosh";
+    case UnaryFunction::kAtanh:
+      return "atanh";
   }
   return "invalid";
 }
@@ -180,6 +198,10 @@ std::string_view BinaryFunctionName(BinaryFunction function) {
       return "div_reversed";
     case BinaryFunction::kPowReversed:
       return "pow_reversed";
+    case BinaryFunction::kShiftLeft:
+      return "shift_left";
+    case BinaryFunction::kShiftRight:
+      return "shift_right";
   }
   return "invalid";
 }

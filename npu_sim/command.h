@@ -122,6 +122,15 @@ enum class UnaryFunction : uint8_t {
   kSin = 27,
   kCos = 28,
   kSilu = 29,
+  kTan = 30,
+  kAsin = 31,
+  kAcos = 32,
+  kAtan = 33,
+  kSinh = 34,
+  kCosh = 35,
+  kAsinh = 36,
+  kAcosh = 37,
+  kAtanh = 38,
 };
 enum class BinaryFunction : uint8_t {
   kAdd = 0,
@@ -144,6 +153,8 @@ enum class BinaryFunction : uint8_t {
   kSubReversed = 17,
   kDivReversed = 18,
   kPowReversed = 19,  // the reversed forms take in1 as the left operand
+  kShiftLeft = 20,    // of integers, by in1 bits; bits that are shifted out are lost
+  kShiftRight = 21,   // zeros come in from the left
 };
 // kSum..kSumSquares finish with `* params.vector.alpha` when kFlagFinish is set (1/n for a mean).
 enum class ReduceFunction : uint8_t {

@@ -7,6 +7,7 @@
 #include "kernels/ops/elementwise.h"
 #include "kernels/ops/legacy_broadcast.h"
 #include "kernels/ops/ops.h"
+#include "kernels/ops/pair_op.h"
 #include "kernels/rewrite.h"
 #include "kernels/vector_steps.h"
 
@@ -15,27 +16,8 @@ namespace {
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
-absl::Status CheckSameDType(const OpCall& call) {
-  for (int i = 1; i < static_cast<int>(call.inputs.size()); ++i) {
-    if (call.input(i).dtype != call.input(0).dtype) {
-      return InvalidArgument("input {} is {}, input 0 is {}", i, DTypeName(call.input(i).dtype),
-                             DTypeName(call.input(0).dtype));
-    }
-  }
-  return absl::OkStatus();
-}
-
-absl::StatusOr<Shape> PairShape(const OpCall& call) {
-  BERTH_ASSIGN_OR_RETURN(const Shape second, LegacyOperandShape(call));
-  return BroadcastShapes(call.input(0).shape, second);
-}
-
 absl::StatusOr<std::vector<TensorType>> ArithmeticTypes(const OpCall& call) {
-  BERTH_RETURN_IF_ERROR(CheckInputCount(call, 2, 2));
-  for (int i = 0; i < 2; ++i) BERTH_RETURN_IF_ERROR(CheckInput(call, i, DTypeClass::kNumeric));
-  BERTH_RETURN_IF_ERROR(CheckSameDType(call));
-  BERTH_ASSIGN_OR_RETURN(Shape shape, PairShape(call));
-  return std::vector<TensorType>{{call.input(0).dtype, std::move(shape)}};
+  return PairTypes(call, DTypeClass::kNumeric);
 }
 
 absl::StatusOr<std::vector<TensorType>> PowTypes(const OpCall& call) {
@@ -43,14 +25,6 @@ absl::StatusOr<std::vector<TensorType>> PowTypes(const OpCall& call) {
   for (int i = 0; i < 2; ++i) BERTH_RETURN_IF_ERROR(CheckInput(call, i, DTypeClass::kNumeric));
   BERTH_ASSIGN_OR_RETURN(Shape shape, PairShape(call));
   return std::vector<TensorType>{{call.input(0).dtype, std::move(shape)}};
-}
-
-absl::StatusOr<std::vector<TensorType>> EqualTypes(const OpCall& call) {
-  BERTH_RETURN_IF_ERROR(CheckInputCount(call, 2, 2));
-  for (int i = 0; i < 2; ++i) BERTH_RETURN_IF_ERROR(CheckInput(call, i, DTypeClass::kAny));
-  BERTH_RETURN_IF_ERROR(CheckSameDType(call));
-  BERTH_ASSIGN_OR_RETURN(Shape shape, PairShape(call));
-  return std::vector<TensorType>{{DType::kBool, std::move(shape)}};
 }
 
 absl::StatusOr<std::vector<TensorType>> PReluTypes(const OpCall& call) {
@@ -173,10 +147,6 @@ absl::StatusOr<VectorSteps> PReluSteps(const ElementwiseUse& use) {
   return VectorSteps{{BinaryStep(BinaryFunction::kPRelu, 0, 1)}};
 }
 
-absl::StatusOr<VectorSteps> EqualSteps(const ElementwiseUse&) {
-  return VectorSteps{{BinaryStep(BinaryFunction::kEqual, 0, 1)}};
-}
-
 VectorSteps ChainSteps(BinaryFunction function, int operand_count) {
   if (operand_count == 1) return {{UnaryStep(UnaryFunction::kIdentity, 0)}};
   VectorSteps result;
@@ -219,13 +189,6 @@ absl::StatusOr<VectorSteps> MeanSteps(const ElementwiseUse& use) {
   return result;
 }
 
-OpDef PairOp(OpKind kind, TypeRule infer_types, StepRule vector_steps) {
-  OpDef def = ElementwiseOp(kind, infer_types, vector_steps);
-  def.expand = ExpandLegacyBroadcast;
-  def.expands = IsLegacyBroadcast;
-  return def;
-}
-
 }  // namespace
 
 #define BERTH_ELEMENTWISE_OP(NAME, MAKE, TYPES)                         \
@@ -238,7 +201,6 @@ BERTH_ELEMENTWISE_OP(Sub, PairOp, ArithmeticTypes)
 BERTH_ELEMENTWISE_OP(Mul, PairOp, ArithmeticTypes)
 BERTH_ELEMENTWISE_OP(Div, PairOp, ArithmeticTypes)
 BERTH_ELEMENTWISE_OP(PRelu, PairOp, PReluTypes)
-BERTH_ELEMENTWISE_OP(Equal, PairOp, EqualTypes)
 BERTH_ELEMENTWISE_OP(Max, ElementwiseOp, VariadicTypes<DTypeClass::kNumeric>)
 BERTH_ELEMENTWISE_OP(Min, ElementwiseOp, VariadicTypes<DTypeClass::kNumeric>)
 BERTH_ELEMENTWISE_OP(Sum, ElementwiseOp, VariadicTypes<DTypeClass::kFloat>)

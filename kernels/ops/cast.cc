@@ -1,7 +1,9 @@
-// Cast: "to" is a number of ONNX, or its name before opset 6.
+// Cast: "to" is a number of ONNX, or its name before opset 6. CastLike takes the dtype of its
+// second operand.
 #include "kernels/onnx_dtype.h"
 #include "kernels/ops/dtype_check.h"
 #include "kernels/ops/elementwise.h"
+#include "kernels/ops/expansions.h"
 #include "kernels/ops/ops.h"
 #include "kernels/vector_steps.h"
 
@@ -38,7 +40,24 @@ absl::StatusOr<VectorSteps> CastSteps(const ElementwiseUse& use) {
   return VectorSteps{{step}};
 }
 
+absl::StatusOr<std::vector<TensorType>> CastLikeTypes(const OpCall& call) {
+  BERTH_RETURN_IF_ERROR(CheckInputCount(call, 2, 2));
+  for (int i = 0; i < 2; ++i) BERTH_RETURN_IF_ERROR(CheckInput(call, i, DTypeClass::kAny));
+  return std::vector<TensorType>{{call.input(1).dtype, call.input(0).shape}};
+}
+
+absl::Status ExpandCastLike(const OpCall& call, GraphRewriter& rewrite) {
+  ApplyCast(rewrite, call.node->inputs[0], call.input(1).dtype, call.node->outputs[0]);
+  return rewrite.status();
+}
+
 }  // namespace
+
+const OpDef& CastLikeOp() {
+  static const OpDef def{
+      .kind = OpKind::kCastLike, .infer_types = CastLikeTypes, .expand = ExpandCastLike};
+  return def;
+}
 
 const OpDef& CastOp() {
   static const OpDef def = ElementwiseOp(OpKind::kCast, CastTypes, CastSteps);

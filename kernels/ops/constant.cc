@@ -1,5 +1,5 @@
-// Constant, ConstantOfShape and Shape: known once the shapes are, so that constant folding removes
-// them and nothing is lowered.
+// Constant, ConstantOfShape, Shape and Size: known once the shapes are, so that constant folding
+// removes them and nothing is lowered.
 #include <algorithm>
 
 #include "kernels/ops/dtype_check.h"
@@ -58,6 +58,12 @@ absl::StatusOr<std::vector<TensorType>> ShapeTypes(const OpCall& call) {
   return std::vector<TensorType>{{DType::kInt64, Shape{std::max<int64_t>(0, end - start)}}};
 }
 
+absl::StatusOr<std::vector<TensorType>> SizeTypes(const OpCall& call) {
+  BERTH_RETURN_IF_ERROR(CheckInputCount(call, 1, 1));
+  BERTH_RETURN_IF_ERROR(CheckInput(call, 0, DTypeClass::kAny));
+  return std::vector<TensorType>{{DType::kInt64, Shape{}}};
+}
+
 }  // namespace
 
 const OpDef& ConstantOp() {
@@ -67,6 +73,11 @@ const OpDef& ConstantOp() {
 
 const OpDef& ConstantOfShapeOp() {
   static const OpDef def{.kind = OpKind::kConstantOfShape, .infer_types = ConstantOfShapeTypes};
+  return def;
+}
+
+const OpDef& SizeOp() {
+  static const OpDef def{.kind = OpKind::kSize, .infer_types = SizeTypes};
   return def;
 }
 

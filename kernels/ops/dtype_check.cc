@@ -15,6 +15,10 @@ bool IsIn(DType dtype, DTypeClass dtype_class) {
       return dtype != DType::kBool;
     case DTypeClass::kBool:
       return dtype == DType::kBool;
+    case DTypeClass::kInteger:
+      return IsInteger(dtype);
+    case DTypeClass::kUnsigned:
+      return IsInteger(dtype) && !IsSigned(dtype);
   }
   return false;
 }
@@ -31,6 +35,10 @@ const char* ClassName(DTypeClass dtype_class) {
       return "a numeric dtype";
     case DTypeClass::kBool:
       return "bool";
+    case DTypeClass::kInteger:
+      return "an integer dtype";
+    case DTypeClass::kUnsigned:
+      return "an unsigned integer dtype";
   }
   return "";
 }

@@ -11,6 +11,8 @@ enum class DTypeClass : uint8_t {
   kSigned,   // floats and signed integers
   kNumeric,  // all but bool
   kBool,
+  kInteger,   // signed or not
+  kUnsigned,  // integers without a sign
 };
 
 // float16 or bfloat16: storage at half size, arithmetic in float32.

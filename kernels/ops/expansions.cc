@@ -23,6 +23,7 @@ ValueId ApplyTranspose(GraphRewriter& rewrite, ValueId value, std::vector<int64_
 }
 
 ValueId ApplyCast(GraphRewriter& rewrite, ValueId value, DType to, ValueId result) {
+  if (!rewrite.status().ok()) return ValueId::kNone;
   if (rewrite.TypeOf(value).dtype == to && result == ValueId::kNone) return value;
   Attributes attributes;
   attributes.Set("to", DTypeToOnnx(to));

@@ -1,10 +1,9 @@
 // LayerNormalization, as a composition: (x - mean) / sqrt(variance + epsilon) * scale + bias over
 // the axes from `axis` on, computed in float32 where stash_type says so.
-#include "kernels/onnx_dtype.h"
 #include "kernels/ops/dtype_check.h"
-#include "kernels/ops/ops.h"
+#include "kernels/ops/expansions.h"
+#include "kernels/ops/normalization.h"
 #include "kernels/ops/reduce_axes.h"
-#include "kernels/rewrite.h"
 
 namespace berth {
 namespace {
@@ -46,43 +45,20 @@ absl::StatusOr<std::vector<TensorType>> Types(const OpCall& call) {
   return types;
 }
 
-ValueId CastTo(GraphRewriter& rewrite, ValueId value, DType to, ValueId result = ValueId::kNone) {
-  if (rewrite.TypeOf(value).dtype == to && result == ValueId::kNone) return value;
-  Attributes attributes;
-  attributes.Set("to", DTypeToOnnx(to));
-  return rewrite.Apply(OpKind::kCast, {value}, std::move(attributes), result);
-}
-
-ValueId ScalarOf(GraphRewriter& rewrite, DType dtype, float value) {
-  if (dtype == DType::kFloat64) {
-    return rewrite.Constant(Tensor::FromValues<double>(dtype, Shape{}, {double{value}}));
-  }
-  return CastTo(rewrite, rewrite.ScalarF32(value), dtype);
-}
-
 absl::Status Expand(const OpCall& call, GraphRewriter& rewrite) {
   BERTH_ASSIGN_OR_RETURN(const int axis, ResolveAxis(call, -1));
   const Node& node = *call.node;
   const auto output = [&](size_t i) {
     return i < node.outputs.size() ? node.outputs[i] : ValueId::kNone;
   };
-  Attributes over;
   std::vector<int64_t> axes;
   for (int i = axis; i < call.input(0).shape.rank(); ++i) axes.push_back(i);
-  over.Set("axes", axes);
-  const DType stash = StashType(call), own = call.input(0).dtype;
-  const ValueId x = CastTo(rewrite, node.inputs[0], stash);
-  const ValueId mean = rewrite.Apply(OpKind::kReduceMean, {x}, over, output(1));
-  const ValueId centred = rewrite.Apply(OpKind::kSub, {x, mean});
-  const ValueId squares = rewrite.Apply(OpKind::kMul, {centred, centred});
-  const ValueId variance = rewrite.Apply(OpKind::kReduceMean, {squares}, over);
+  const ValueId x = ApplyCast(rewrite, node.inputs[0], StashType(call));
   const float epsilon = node.attributes.Float("epsilon", 1e-5f);
-  const ValueId shifted =
-      rewrite.Apply(OpKind::kAdd, {variance, ScalarOf(rewrite, stash, epsilon)});
-  const ValueId deviation = rewrite.Apply(OpKind::kSqrt, {shifted});
-  const ValueId inverse =
-      rewrite.Apply(OpKind::kDiv, {ScalarOf(rewrite, stash, 1), deviation}, {}, output(2));
-  ValueId normal = CastTo(rewrite, rewrite.Apply(OpKind::kMul, {centred, inverse}), own);
+  const ValueId normal_stashed =
+      ApplyNormalization(rewrite, x, axes, epsilon, {output(1), output(2)});
+  if (!rewrite.status().ok()) return rewrite.status();
+  ValueId normal = ApplyCast(rewrite, normal_stashed, call.input(0).dtype);
   if (!call.HasInput(2)) {
     rewrite.Apply(OpKind::kMul, {normal, node.inputs[1]}, {}, output(0));
     return rewrite.status();

@@ -1,5 +1,6 @@
-// ReduceSum, ReduceMean, ReduceMax, ReduceMin over any axes. A reduction longer than a tile
-// continues in the output tile from one input tile to the next.
+// ReduceSum, ReduceMean, ReduceMax, ReduceMin, ReduceProd, ReduceL1 and ReduceSumSquare over any
+// axes. A reduction longer than a tile continues in the output tile from one input tile to the
+// next.
 #include <cstring>
 #include <limits>
 
@@ -23,14 +24,27 @@ absl::StatusOr<std::vector<TensorType>> ReduceTypes(const OpCall& call) {
 }
 
 ReduceFunction FunctionOf(OpKind kind) {
-  if (kind == OpKind::kReduceMax) return ReduceFunction::kMax;
-  return kind == OpKind::kReduceMin ? ReduceFunction::kMin : ReduceFunction::kSum;
+  switch (kind) {
+    case OpKind::kReduceMax:
+      return ReduceFunction::kMax;
+    case OpKind::kReduceMin:
+      return ReduceFunction::kMin;
+    case OpKind::kReduceProd:
+      return ReduceFunction::kProd;
+    case OpKind::kReduceL1:
+      return ReduceFunction::kSumAbs;
+    case OpKind::kReduceSumSquare:
+      return ReduceFunction::kSumSquares;
+    default:
+      return ReduceFunction::kSum;
+  }
 }
 
 // Partial sums of 16-bit floats stand in float32 while they wait for the next tile.
 bool SumsWide(const OpCall& call, const ReducedAxes& axes, const TileShape& tile) {
   if (!IsHalf(call.input(0).dtype)) return false;
-  if (FunctionOf(call.node->kind) != ReduceFunction::kSum) return false;
+  const ReduceFunction function = FunctionOf(call.node->kind);
+  if (function == ReduceFunction::kMax || function == ReduceFunction::kMin) return false;
   for (size_t axis = 0; axis < tile.size(); ++axis) {
     if (axes.reduced[axis] && tile[axis] < call.input(0).shape[static_cast<int>(axis)]) return true;
   }
@@ -55,7 +69,7 @@ uint64_t CountPattern(DType dtype, int64_t count) {
 uint64_t EmptyPattern(OpKind kind, DType dtype) {
   uint64_t pattern = 0;
   VisitDType(dtype, [&]<typename T>() {
-    T element{};
+    T element = kind == OpKind::kReduceProd ? T(1.0f) : T{};
     if constexpr (std::is_integral_v<T>) {
       using Limits = std::numeric_limits<T>;
       if (kind == OpKind::kReduceMax) element = Limits::lowest();
@@ -206,6 +220,9 @@ BERTH_REDUCE_OP(ReduceSum)
 BERTH_REDUCE_OP(ReduceMean)
 BERTH_REDUCE_OP(ReduceMax)
 BERTH_REDUCE_OP(ReduceMin)
+BERTH_REDUCE_OP(ReduceProd)
+BERTH_REDUCE_OP(ReduceL1)
+BERTH_REDUCE_OP(ReduceSumSquare)
 #undef BERTH_REDUCE_OP
 
 }  // namespace berth

@@ -33,6 +33,47 @@ absl::StatusOr<VectorSteps> EluSteps(const ElementwiseUse& use) {
   return VectorSteps{{UnaryStep(UnaryFunction::kElu, 0, use.attributes->Float("alpha", 1.0f))}};
 }
 
+// alpha * elu(x / alpha): x itself where it is not negative.
+absl::StatusOr<std::vector<TensorType>> CeluTypes(const OpCall& call) {
+  if (call.node->attributes.Float("alpha", 1.0f) == 0) return InvalidArgument("alpha is 0");
+  return SameType<DTypeClass::kFloat>(call);
+}
+
+absl::StatusOr<VectorSteps> CeluSteps(const ElementwiseUse& use) {
+  const float alpha = use.attributes->Float("alpha", 1.0f);
+  constexpr int kPrevious = VectorStep::kPrevious;
+  return VectorSteps{{UnaryStep(UnaryFunction::kAffine, 0, 1 / alpha, 0),
+                      UnaryStep(UnaryFunction::kElu, kPrevious, 1),
+                      UnaryStep(UnaryFunction::kAffine, kPrevious, alpha, 0)}};
+}
+
+// The defaults are the numbers of ONNX Selu.
+absl::StatusOr<VectorSteps> SeluSteps(const ElementwiseUse& use) {
+  const float alpha = use.attributes->Float("alpha", 1.67326319217681884765625f);
+  const float gamma = use.attributes->Float("gamma", 1.05070102214813232421875f);
+  return VectorSteps{{UnaryStep(UnaryFunction::kElu, 0, alpha),
+                      UnaryStep(UnaryFunction::kAffine, VectorStep::kPrevious, gamma, 0)}};
+}
+
+absl::StatusOr<VectorSteps> SoftsignSteps(const ElementwiseUse&) {
+  constexpr int kPrevious = VectorStep::kPrevious;
+  return VectorSteps{{UnaryStep(UnaryFunction::kAbs, 0),
+                      UnaryStep(UnaryFunction::kAffine, kPrevious, 1, 1),
+                      BinaryStep(BinaryFunction::kDiv, 0, kPrevious)}};
+}
+
+// What is not equal to itself.
+absl::StatusOr<std::vector<TensorType>> IsNaNTypes(const OpCall& call) {
+  BERTH_RETURN_IF_ERROR(CheckInputCount(call, 1, 1));
+  BERTH_RETURN_IF_ERROR(CheckInput(call, 0, DTypeClass::kFloat));
+  return std::vector<TensorType>{{DType::kBool, call.input(0).shape}};
+}
+
+absl::StatusOr<VectorSteps> IsNaNSteps(const ElementwiseUse&) {
+  return VectorSteps{{BinaryStep(BinaryFunction::kEqual, 0, 0),
+                      UnaryStep(UnaryFunction::kNot, VectorStep::kPrevious)}};
+}
+
 absl::StatusOr<VectorSteps> HardSigmoidSteps(const ElementwiseUse& use) {
   return VectorSteps{
       {UnaryStep(UnaryFunction::kHardSigmoid, 0, use.attributes->Float("alpha", 0.2f),
@@ -77,6 +118,15 @@ BERTH_UNARY_OP(Round, UnaryFunction::kRound)
 BERTH_UNARY_OP(Sign, UnaryFunction::kSign, DTypeClass::kNumeric)
 BERTH_UNARY_OP(Sin, UnaryFunction::kSin)
 BERTH_UNARY_OP(Cos, UnaryFunction::kCos)
+BERTH_UNARY_OP(Tan, UnaryFunction::kTan)
+BERTH_UNARY_OP(Asin, UnaryFunction::kAsin)
+BERTH_UNARY_OP(Acos, UnaryFunction::kAcos)
+BERTH_UNARY_OP(Atan, UnaryFunction::kAtan)
+BERTH_UNARY_OP(Sinh, UnaryFunction::kSinh)
+BERTH_UNARY_OP(Cosh, UnaryFunction::kCosh)
+BERTH_UNARY_OP(Asinh, UnaryFunction::kAsinh)
+BERTH_UNARY_OP(Acosh, UnaryFunction::kAcosh)
+BERTH_UNARY_OP(Atanh, UnaryFunction::kAtanh)
 BERTH_UNARY_OP(Not, UnaryFunction::kNot, DTypeClass::kBool)
 #undef BERTH_UNARY_OP
 
@@ -88,6 +138,27 @@ const OpDef& LeakyReluOp() {
 
 const OpDef& EluOp() {
   static const OpDef def = ElementwiseOp(OpKind::kElu, SameType<DTypeClass::kFloat>, EluSteps);
+  return def;
+}
+
+const OpDef& CeluOp() {
+  static const OpDef def = ElementwiseOp(OpKind::kCelu, CeluTypes, CeluSteps);
+  return def;
+}
+
+const OpDef& SeluOp() {
+  static const OpDef def = ElementwiseOp(OpKind::kSelu, SameType<DTypeClass::kFloat>, SeluSteps);
+  return def;
+}
+
+const OpDef& SoftsignOp() {
+  static const OpDef def =
+      ElementwiseOp(OpKind::kSoftsign, SameType<DTypeClass::kFloat>, SoftsignSteps);
+  return def;
+}
+
+const OpDef& IsNaNOp() {
+  static const OpDef def = ElementwiseOp(OpKind::kIsNaN, IsNaNTypes, IsNaNSteps);
   return def;
 }
 

@@ -1,9 +1,9 @@
 // References of the elementwise ops of several operands.
 #include <cmath>
 
-#include "kernels/ops/legacy_broadcast.h"
 #include "kernels/reference/arithmetic.h"
 #include "kernels/reference/doubles.h"
+#include "kernels/reference/pairs.h"
 #include "kernels/reference/reference_list.h"
 
 namespace berth {
@@ -84,34 +84,6 @@ T Power(T base, T exponent) {
   }
 }
 
-// out = f(a, b) on the operands' dtype; `second` is the shape under which b broadcasts.
-template <typename F>
-void MapPairs(const ConstTensorView& a, const ConstTensorView& b, const Shape& second,
-              const TensorView& out, F f) {
-  const std::vector<size_t> at_a = BroadcastIndices(a.type.shape, out.type.shape);
-  const std::vector<size_t> at_b = BroadcastIndices(second, out.type.shape);
-  VisitDType(a.type.dtype, [&]<typename T>() {
-    const auto x = a.Values<T>(), y = b.Values<T>();
-    const auto apply = [&]<typename R>(absl::Span<R> values) {
-      for (size_t i = 0; i < values.size(); ++i) {
-        values[i] = FromArithmetic<R>(f(ToArithmetic(x[at_a[i]]), ToArithmetic(y[at_b[i]])));
-      }
-    };
-    if (out.type.dtype == a.type.dtype) {
-      apply(out.Values<T>());
-    } else {
-      apply(out.Values<bool>());
-    }
-  });
-}
-
-template <typename F>
-absl::Status Pair(const OpCall& call, Inputs inputs, Outputs outputs, F f) {
-  BERTH_ASSIGN_OR_RETURN(const Shape second, LegacyOperandShape(call));
-  MapPairs(inputs[0], inputs[1], second, outputs[0], f);
-  return absl::OkStatus();
-}
-
 // f over all inputs from the left.
 template <typename F>
 absl::Status Fold(Inputs inputs, const TensorView& out, F f) {
@@ -178,10 +150,6 @@ absl::Status PowReference(const OpCall& call, Inputs inputs, Outputs outputs) {
 absl::Status PReluReference(const OpCall& call, Inputs inputs, Outputs outputs) {
   return Pair(call, inputs, outputs,
               [](auto x, auto slope) { return x < 0 ? Arithmetic(Mul{}, x, slope) : x; });
-}
-
-absl::Status EqualReference(const OpCall& call, Inputs inputs, Outputs outputs) {
-  return Pair(call, inputs, outputs, [](auto a, auto b) { return a == b; });
 }
 
 absl::Status MaxReference(const OpCall&, Inputs inputs, Outputs outputs) {

@@ -1,21 +1,16 @@
-// References of the reductions, the positions of extrema, the softmaxes and LayerNormalization.
+// References of the reductions, the positions of extrema and the softmaxes.
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
-#include "kernels/ops/reduce_axes.h"
 #include "kernels/reference/arithmetic.h"
 #include "kernels/reference/doubles.h"
+#include "kernels/reference/groups.h"
 #include "kernels/reference/reference_list.h"
 
 namespace berth {
-namespace {
 
-using Inputs = absl::Span<const ConstTensorView>;
-using Outputs = absl::Span<const TensorView>;
-
-// Which elements of the input each element of the output is made of, in order.
-std::vector<std::vector<size_t>> Groups(const ReducedAxes& axes, const Shape& input) {
+std::vector<std::vector<size_t>> ReductionGroups(const ReducedAxes& axes, const Shape& input) {
   ReducedAxes keeping = axes;
   keeping.keep_dims = true;
   const Shape kept = keeping.OutputShape(input);
@@ -24,6 +19,11 @@ std::vector<std::vector<size_t>> Groups(const ReducedAxes& axes, const Shape& in
   for (size_t i = 0; i < group_of.size(); ++i) groups[group_of[i]].push_back(i);
   return groups;
 }
+
+namespace {
+
+using Inputs = absl::Span<const ConstTensorView>;
+using Outputs = absl::Span<const TensorView>;
 
 template <typename T>
 ArithmeticOf<T> SumOf(absl::Span<const T> in, const std::vector<size_t>& group) {
@@ -61,7 +61,7 @@ ArithmeticOf<T> BestOf(absl::Span<const T> in, const std::vector<size_t>& group,
 template <typename Combine>
 absl::Status Reduce(const OpCall& call, Inputs inputs, Outputs outputs, Combine combine) {
   BERTH_ASSIGN_OR_RETURN(const ReducedAxes axes, ResolveReducedAxes(call));
-  const auto groups = Groups(axes, inputs[0].type.shape);
+  const auto groups = ReductionGroups(axes, inputs[0].type.shape);
   VisitDType(inputs[0].type.dtype, [&]<typename T>() {
     const auto out = outputs[0].Values<T>();
     for (size_t i = 0; i < groups.size(); ++i) {
@@ -71,12 +71,31 @@ absl::Status Reduce(const OpCall& call, Inputs inputs, Outputs outputs, Combine 
   return absl::OkStatus();
 }
 
+// after(sum of term(x)), in double.
+template <typename Term, typename After>
+absl::Status OfTerms(const OpCall& call, Inputs inputs, Outputs outputs, Term term, After after) {
+  BERTH_ASSIGN_OR_RETURN(const ReducedAxes axes, ResolveReducedAxes(call));
+  const std::vector<double> x = ToDoubles(inputs[0]);
+  std::vector<double> results;
+  for (const std::vector<size_t>& group : ReductionGroups(axes, inputs[0].type.shape)) {
+    double sum = 0;
+    for (const size_t i : group) sum += term(x[i]);
+    results.push_back(after(sum));
+  }
+  FromDoubles(results, outputs[0]);
+  return absl::OkStatus();
+}
+template <typename Term>
+absl::Status OfTerms(const OpCall& call, Inputs inputs, Outputs outputs, Term term) {
+  return OfTerms(call, inputs, outputs, term, [](double sum) { return sum; });
+}
+
 template <typename Beats>
 absl::Status Position(const OpCall& call, Inputs inputs, Outputs outputs, Beats beats) {
   BERTH_ASSIGN_OR_RETURN(const int axis, ResolveAxis(call, 0));
   const bool last = call.node->attributes.Int("select_last_index", 0) != 0;
   const Shape& shape = inputs[0].type.shape;
-  const auto groups = Groups(OneReducedAxis(axis, shape.rank(), true), shape);
+  const auto groups = ReductionGroups(OneReducedAxis(axis, shape.rank(), true), shape);
   VisitDType(inputs[0].type.dtype, [&]<typename T>() {
     const auto in = inputs[0].Values<T>();
     for (size_t g = 0; g < groups.size(); ++g) {
@@ -101,7 +120,7 @@ absl::Status Softmax(const OpCall& call, Inputs inputs, Outputs outputs, bool is
     axes.reduced[i] = true;
   }
   std::vector<double> x = ToDoubles(inputs[0]);
-  for (const std::vector<size_t>& group : Groups(axes, shape)) {
+  for (const std::vector<size_t>& group : ReductionGroups(axes, shape)) {
     double maximum = -std::numeric_limits<double>::infinity(), sum = 0;
     for (const size_t i : group) maximum = std::max(maximum, x[i]);
     for (const size_t i : group) sum += std::exp(x[i] - maximum);
@@ -150,6 +169,45 @@ absl::Status ReduceMinReference(const OpCall& call, Inputs inputs, Outputs outpu
   });
 }
 
+absl::Status ReduceProdReference(const OpCall& call, Inputs inputs, Outputs outputs) {
+  return Reduce(call, inputs, outputs, []<typename T>(absl::Span<const T> in, const auto& group) {
+    if constexpr (std::is_integral_v<T>) {
+      uint64_t product = 1;
+      for (const size_t i : group) product *= static_cast<uint64_t>(in[i]);
+      return static_cast<ArithmeticOf<T>>(product);
+    } else {
+      double product = 1;
+      for (const size_t i : group) product *= ToArithmetic(in[i]);
+      return product;
+    }
+  });
+}
+
+absl::Status ReduceL1Reference(const OpCall& call, Inputs inputs, Outputs outputs) {
+  return OfTerms(call, inputs, outputs, [](double x) { return std::abs(x); });
+}
+
+absl::Status ReduceSumSquareReference(const OpCall& call, Inputs inputs, Outputs outputs) {
+  return OfTerms(call, inputs, outputs, [](double x) { return x * x; });
+}
+
+absl::Status ReduceL2Reference(const OpCall& call, Inputs inputs, Outputs outputs) {
+  return OfTerms(
+      call, inputs, outputs, [](double x) { return x * x; },
+      [](double sum) { return std::sqrt(sum); });
+}
+
+absl::Status ReduceLogSumReference(const OpCall& call, Inputs inputs, Outputs outputs) {
+  return OfTerms(
+      call, inputs, outputs, [](double x) { return x; }, [](double sum) { return std::log(sum); });
+}
+
+absl::Status ReduceLogSumExpReference(const OpCall& call, Inputs inputs, Outputs outputs) {
+  return OfTerms(
+      call, inputs, outputs, [](double x) { return std::exp(x); },
+      [](double sum) { return std::log(sum); });
+}
+
 absl::Status ArgMaxReference(const OpCall& call, Inputs inputs, Outputs outputs) {
   return Position(call, inputs, outputs, [](auto a, auto b) { return a > b; });
 }
@@ -164,36 +222,6 @@ absl::Status SoftmaxReference(const OpCall& call, Inputs inputs, Outputs outputs
 
 absl::Status LogSoftmaxReference(const OpCall& call, Inputs inputs, Outputs outputs) {
   return Softmax(call, inputs, outputs, true);
-}
-
-absl::Status LayerNormalizationReference(const OpCall& call, Inputs inputs, Outputs outputs) {
-  BERTH_ASSIGN_OR_RETURN(const int axis, ResolveAxis(call, -1));
-  const double epsilon = call.node->attributes.Float("epsilon", 1e-5f);
-  const Shape& shape = inputs[0].type.shape;
-  ReducedAxes axes = OneReducedAxis(axis, shape.rank(), true);
-  for (size_t i = static_cast<size_t>(axis); i < axes.reduced.size(); ++i) axes.reduced[i] = true;
-  std::vector<double> x = ToDoubles(inputs[0]), means, inverses;
-  for (const std::vector<size_t>& group : Groups(axes, shape)) {
-    const auto count = static_cast<double>(group.size());
-    double sum = 0, squares = 0;
-    for (const size_t i : group) sum += x[i];
-    for (const size_t i : group) squares += (x[i] - sum / count) * (x[i] - sum / count);
-    means.push_back(sum / count);
-    inverses.push_back(1 / std::sqrt(squares / count + epsilon));
-    for (const size_t i : group) x[i] = (x[i] - means.back()) * inverses.back();
-  }
-  const std::vector<double> scale = ToDoubles(inputs[1]);
-  const std::vector<size_t> at_scale = BroadcastIndices(inputs[1].type.shape, shape);
-  for (size_t i = 0; i < x.size(); ++i) x[i] *= scale[at_scale[i]];
-  if (call.HasInput(2)) {
-    const std::vector<double> bias = ToDoubles(inputs[2]);
-    const std::vector<size_t> at_bias = BroadcastIndices(inputs[2].type.shape, shape);
-    for (size_t i = 0; i < x.size(); ++i) x[i] += bias[at_bias[i]];
-  }
-  FromDoubles(x, outputs[0]);
-  if (outputs.size() > 1) FromDoubles(means, outputs[1]);
-  if (outputs.size() > 2) FromDoubles(inverses, outputs[2]);
-  return absl::OkStatus();
 }
 
 }  // namespace berth

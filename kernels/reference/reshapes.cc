@@ -44,6 +44,11 @@ absl::Status UnsqueezeReference(const OpCall&, Inputs inputs, Outputs outputs) {
   return Same(inputs, outputs);
 }
 
+absl::Status SizeReference(const OpCall&, Inputs inputs, Outputs outputs) {
+  outputs[0].Values<int64_t>()[0] = inputs[0].type.shape.ElementCount();
+  return absl::OkStatus();
+}
+
 absl::Status DropoutReference(const OpCall&, Inputs inputs, Outputs outputs) {
   CopyAll(inputs[0], outputs[0]);
   if (outputs.size() > 1) {

@@ -90,6 +90,18 @@ BERTH_REAL_REFERENCE(Ceil, std::ceil(x))
 BERTH_REAL_REFERENCE(Round, std::nearbyint(x))
 BERTH_REAL_REFERENCE(Sin, std::sin(x))
 BERTH_REAL_REFERENCE(Cos, std::cos(x))
+BERTH_REAL_REFERENCE(Tan, std::tan(x))
+BERTH_REAL_REFERENCE(Asin, std::asin(x))
+BERTH_REAL_REFERENCE(Acos, std::acos(x))
+BERTH_REAL_REFERENCE(Atan, std::atan(x))
+BERTH_REAL_REFERENCE(Sinh, std::sinh(x))
+BERTH_REAL_REFERENCE(Cosh, std::cosh(x))
+BERTH_REAL_REFERENCE(Asinh, std::asinh(x))
+BERTH_REAL_REFERENCE(Acosh, std::acosh(x))
+BERTH_REAL_REFERENCE(Atanh, std::atanh(x))
+BERTH_REAL_REFERENCE(Softsign, x / (1 + std::abs(x)))
+BERTH_REAL_REFERENCE(Mish, x* std::tanh(std::fmax(x, 0) + std::log1p(std::exp(-std::abs(x)))))
+BERTH_REAL_REFERENCE(IsNaN, std::isnan(x) ? 1 : 0)
 BERTH_REAL_REFERENCE(Softplus, std::fmax(x, 0) + std::log1p(std::exp(-std::abs(x))))
 #undef BERTH_REAL_REFERENCE
 
@@ -124,6 +136,41 @@ absl::Status LeakyReluReference(const OpCall& call, Inputs inputs, Outputs outpu
 absl::Status EluReference(const OpCall& call, Inputs inputs, Outputs outputs) {
   const double alpha = call.node->attributes.Float("alpha", 1.0f);
   return MapReals(inputs, outputs, [&](double x) { return x < 0 ? alpha * std::expm1(x) : x; });
+}
+
+absl::Status CeluReference(const OpCall& call, Inputs inputs, Outputs outputs) {
+  const double alpha = call.node->attributes.Float("alpha", 1.0f);
+  return MapReals(inputs, outputs, [&](double x) {
+    return std::fmax(0, x) + std::fmin(0, alpha * std::expm1(x / alpha));
+  });
+}
+
+absl::Status SeluReference(const OpCall& call, Inputs inputs, Outputs outputs) {
+  const double alpha = call.node->attributes.Float("alpha", 1.6732632423543772f);
+  const double gamma = call.node->attributes.Float("gamma", 1.0507009873554805f);
+  return MapReals(inputs, outputs,
+                  [&](double x) { return gamma * (x > 0 ? x : alpha * std::expm1(x)); });
+}
+
+absl::Status ThresholdedReluReference(const OpCall& call, Inputs inputs, Outputs outputs) {
+  const double alpha = call.node->attributes.Float("alpha", 1.0f);
+  return MapReals(inputs, outputs, [&](double x) { return x > alpha ? x : 0; });
+}
+
+absl::Status ShrinkReference(const OpCall& call, Inputs inputs, Outputs outputs) {
+  const double limit = call.node->attributes.Float("lambd", 0.5f);
+  const double bias = call.node->attributes.Float("bias", 0);
+  return MapReals(inputs, outputs, [&](double x) {
+    return x < -limit ? x + bias : x > limit ? x - bias : 0;
+  });
+}
+
+absl::Status IsInfReference(const OpCall& call, Inputs inputs, Outputs outputs) {
+  const bool negative = call.node->attributes.Int("detect_negative", 1) != 0;
+  const bool positive = call.node->attributes.Int("detect_positive", 1) != 0;
+  return MapReals(inputs, outputs, [&](double x) -> double {
+    return std::isinf(x) && (x < 0 ? negative : positive) ? 1 : 0;
+  });
 }
 
 absl::Status HardSigmoidReference(const OpCall& call, Inputs inputs, Outputs outputs) {
@@ -163,6 +210,10 @@ absl::Status ClipReference(const OpCall& call, Inputs inputs, Outputs outputs) {
     }
   });
   return absl::OkStatus();
+}
+
+absl::Status CastLikeReference(const OpCall& call, Inputs inputs, Outputs outputs) {
+  return CastReference(call, inputs, outputs);
 }
 
 absl::Status CastReference(const OpCall&, Inputs inputs, Outputs outputs) {

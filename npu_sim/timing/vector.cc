@@ -28,6 +28,15 @@ Class ClassOf(UnaryFunction function) {
     case UnaryFunction::kSin:
     case UnaryFunction::kCos:
     case UnaryFunction::kSilu:
+    case UnaryFunction::kTan:
+    case UnaryFunction::kAsin:
+    case UnaryFunction::kAcos:
+    case UnaryFunction::kAtan:
+    case UnaryFunction::kSinh:
+    case UnaryFunction::kCosh:
+    case UnaryFunction::kAsinh:
+    case UnaryFunction::kAcosh:
+    case UnaryFunction::kAtanh:
       return Class::kExponential;
     default:
       return Class::kSimple;

@@ -19,6 +19,9 @@ bool IsComparison(BinaryFunction function) {
 bool IsLogical(BinaryFunction function) {
   return function >= BinaryFunction::kAnd && function <= BinaryFunction::kXor;
 }
+bool IsShift(BinaryFunction function) {
+  return function == BinaryFunction::kShiftLeft || function == BinaryFunction::kShiftRight;
+}
 bool IsPower(BinaryFunction function) {
   return function == BinaryFunction::kPow || function == BinaryFunction::kPowReversed;
 }
@@ -99,8 +102,8 @@ void MapWrapped(std::byte* const* p, int64_t count, F f) {
 }
 
 template <typename T>
-void IntegerDivisionChunk(BinaryFunction function, bool sign_of_dividend, std::byte* const* p,
-                          int64_t count) {
+void IntegerPairChunk(BinaryFunction function, bool sign_of_dividend, std::byte* const* p,
+                      int64_t count) {
   auto map = [&](auto f) { MapPairs<T, T>(p, count, f); };
   switch (function) {
     case BinaryFunction::kDiv:
@@ -111,6 +114,10 @@ void IntegerDivisionChunk(BinaryFunction function, bool sign_of_dividend, std::b
       return map([](T a, T b) { return PowerOfIntegers(a, b); });
     case BinaryFunction::kPowReversed:
       return map([](T a, T b) { return PowerOfIntegers(b, a); });
+    case BinaryFunction::kShiftLeft:
+      return map([](T a, T b) { return ShiftInteger(a, b, true); });
+    case BinaryFunction::kShiftRight:
+      return map([](T a, T b) { return ShiftInteger(a, b, false); });
     default:
       return map([=](T a, T b) { return RemainderOfIntegers(a, b, sign_of_dividend); });
   }
@@ -145,7 +152,7 @@ void IntegerChunk(BinaryFunction function, bool sign_of_dividend, std::byte* con
         return a < T{0} ? static_cast<T>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b)) : a;
       });
     default:
-      return IntegerDivisionChunk<T>(function, sign_of_dividend, p, count);
+      return IntegerPairChunk<T>(function, sign_of_dividend, p, count);
   }
 }
 
@@ -197,6 +204,7 @@ absl::Status CheckDTypes(const Command& c, BinaryFunction function) {
     return UnsupportedDType(c, c.out.dtype);
   }
   if (IsFloat(dtype) && IsLogical(function)) return UnsupportedDType(c, dtype);
+  if (IsShift(function) && !IsInteger(dtype)) return UnsupportedDType(c, dtype);
   return absl::OkStatus();
 }
 

@@ -53,9 +53,42 @@ double Algebraic(UnaryFunction function, double x) {
   }
 }
 
+double Trigonometric(UnaryFunction function, double x) {
+  switch (function) {
+    case UnaryFunction::kSin:
+      return std::sin(x);
+    case UnaryFunction::kCos:
+      return std::cos(x);
+    case UnaryFunction::kTan:
+      return std::tan(x);
+    case UnaryFunction::kAsin:
+      return std::asin(x);
+    case UnaryFunction::kAcos:
+      return std::acos(x);
+    case UnaryFunction::kAtan:
+      return std::atan(x);
+    case UnaryFunction::kSinh:
+      return std::sinh(x);
+    case UnaryFunction::kCosh:
+      return std::cosh(x);
+    case UnaryFunction::kAsinh:
+      return std::asinh(x);
+    case UnaryFunction::kAcosh:
+      return std::acosh(x);
+    default:  // kAtanh
+      return std::atanh(x);
+  }
+}
+
 }  // namespace
 
+bool IsTrigonometric(UnaryFunction function) {
+  return function == UnaryFunction::kSin || function == UnaryFunction::kCos ||
+         (function >= UnaryFunction::kTan && function <= UnaryFunction::kAtanh);
+}
+
 double UnaryOfReal(UnaryFunction function, double alpha, double beta, double x) {
+  if (IsTrigonometric(function)) return Trigonometric(function, x);
   switch (function) {
     case UnaryFunction::kSigmoid:
       return 1 / (1 + std::exp(-x));
@@ -75,10 +108,6 @@ double UnaryOfReal(UnaryFunction function, double alpha, double beta, double x) 
       return 0.5 * x * (1 + std::tanh(0.79788456080286535588 * (x + 0.044715 * x * x * x)));
     case UnaryFunction::kSoftplus:
       return std::max(x, 0.0) + std::log1p(std::exp(-std::abs(x)));
-    case UnaryFunction::kSin:
-      return std::sin(x);
-    case UnaryFunction::kCos:
-      return std::cos(x);
     case UnaryFunction::kRelu:
     case UnaryFunction::kLeakyRelu:
     case UnaryFunction::kClip:

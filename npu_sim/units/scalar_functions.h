@@ -27,6 +27,9 @@ T SaturatingCast(double value) {
   return static_cast<T>(value);
 }
 
+// Sine to hyperbolic area tangent.
+bool IsTrigonometric(UnaryFunction function);
+
 double UnaryOfReal(UnaryFunction function, double alpha, double beta, double x);
 
 template <typename T>
@@ -82,6 +85,17 @@ T RemainderOfIntegers(T a, T b, bool sign_of_dividend) {
   const T remainder = static_cast<T>(a % b);
   const bool fix = !sign_of_dividend && remainder != T{0} && ((remainder < T{0}) != (b < T{0}));
   return fix ? static_cast<T>(remainder + b) : remainder;
+}
+
+// Of the bits, whatever the sign; by a count outside [0, bits) everything is lost.
+template <typename T>
+T ShiftInteger(T value, T count, bool left) {
+  using Bits = std::make_unsigned_t<T>;
+  constexpr auto kBits = static_cast<T>(8 * sizeof(T));
+  if (count < T{0} || count >= kBits) return T{0};
+  const auto bits = static_cast<Bits>(value);
+  const uint64_t shifted = left ? uint64_t{bits} << count : uint64_t{bits} >> count;
+  return static_cast<T>(static_cast<Bits>(shifted));
 }
 
 template <typename T>

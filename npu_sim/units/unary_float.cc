@@ -3,6 +3,7 @@
 
 #include "npu_sim/units/elementwise_float.h"
 #include "npu_sim/units/highway_targets.h"
+#include "npu_sim/units/scalar_functions.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "npu_sim/units/unary_float.cc"
@@ -192,6 +193,13 @@ HWY_EXPORT(UnaryFloat);
 
 void ComputeUnaryFloat(UnaryFunction function, float alpha, float beta, const float* source,
                        size_t count, float* target) {
+  const bool is_fast = function == UnaryFunction::kSin || function == UnaryFunction::kCos;
+  if (IsTrigonometric(function) && !is_fast) {  // rare: not worth loops of their own
+    for (size_t i = 0; i < count; ++i) {
+      target[i] = static_cast<float>(UnaryOfReal(function, alpha, beta, source[i]));
+    }
+    return;
+  }
   HWY_DYNAMIC_DISPATCH(UnaryFloat)(function, alpha, beta, source, count, target);
 }
 

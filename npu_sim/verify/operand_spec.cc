@@ -48,11 +48,11 @@ OperandSpec VectorSpec(Opcode opcode) {
   spec.required = kOut | kIn0;
   switch (opcode) {
     case Opcode::kUnary:
-      spec.functions = static_cast<uint8_t>(UnaryFunction::kSilu) + 1;
+      spec.functions = static_cast<uint8_t>(UnaryFunction::kAtanh) + 1;
       break;
     case Opcode::kBinary:
       spec.required |= kIn1;
-      spec.functions = static_cast<uint8_t>(BinaryFunction::kPowReversed) + 1;
+      spec.functions = static_cast<uint8_t>(BinaryFunction::kShiftRight) + 1;
       break;
     case Opcode::kSelect:
       spec.required |= kIn1 | kIn2;
@@ -120,6 +120,10 @@ std::string CheckUnaryDTypes(const Command& c) {
   return "";
 }
 
+bool IsShift(BinaryFunction function) {
+  return function == BinaryFunction::kShiftLeft || function == BinaryFunction::kShiftRight;
+}
+
 std::string CheckBinaryDTypes(const Command& c) {
   const auto function = static_cast<BinaryFunction>(c.params.vector.function);
   const bool power = function == BinaryFunction::kPow || function == BinaryFunction::kPowReversed;
@@ -128,6 +132,7 @@ std::string CheckBinaryDTypes(const Command& c) {
   const bool logical = function >= BinaryFunction::kAnd && function <= BinaryFunction::kXor;
   if (power) return c.out.dtype == DType::kBool ? "a power is not bool" : "";
   if (c.in0.dtype != c.in1.dtype) return Mismatch("dtypes differ", c.in0.dtype, c.in1.dtype);
+  if (IsShift(function) && !IsInteger(c.in0.dtype)) return "a shift of no integer";
   const DType expected = compares ? DType::kBool : c.in0.dtype;
   if (c.out.dtype != expected) return Mismatch("output dtype", c.out.dtype, expected);
   return logical && IsFloat(c.in0.dtype) ? "logic on a float dtype" : "";

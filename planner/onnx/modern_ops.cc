@@ -14,8 +14,21 @@ namespace {
 constexpr int kAxesAreInputs = 18;  // of every Reduce op
 
 bool IsReduction(OpKind kind) {
-  return kind == OpKind::kReduceMean || kind == OpKind::kReduceSum || kind == OpKind::kReduceMax ||
-         kind == OpKind::kReduceMin;
+  switch (kind) {
+    case OpKind::kReduceMean:
+    case OpKind::kReduceSum:
+    case OpKind::kReduceMax:
+    case OpKind::kReduceMin:
+    case OpKind::kReduceProd:
+    case OpKind::kReduceL1:
+    case OpKind::kReduceL2:
+    case OpKind::kReduceSumSquare:
+    case OpKind::kReduceLogSum:
+    case OpKind::kReduceLogSumExp:
+      return true;
+    default:
+      return false;
+  }
 }
 
 class Modernizer {

@@ -33,6 +33,13 @@ bool IsLessPortable(OpKind kind) {
     case OpKind::kDiv:
     case OpKind::kPRelu:
     case OpKind::kEqual:
+    case OpKind::kLess:
+    case OpKind::kGreater:
+    case OpKind::kAnd:
+    case OpKind::kOr:
+    case OpKind::kXor:
+    case OpKind::kHardmax:
+    case OpKind::kGroupNormalization:
       return true;
     default:
       return false;

@@ -15,7 +15,7 @@ constexpr int kMaxTailOperands = 6;
 // Ops that compute finish their tiles with the tail; views and ops on the host do not.
 bool AcceptsTail(const Node& node) {
   const OpDef& op = GetOpDef(node.kind);
-  return op.lower != nullptr && op.view == ViewKind::kNone && node.kind != OpKind::kTopK &&
+  return op.lower != nullptr && op.view == ViewKind::kNone && !op.needs_dense &&
          node.outputs.size() == 1 && node.tail.size() < kMaxTailOps;
 }
 

@@ -65,7 +65,17 @@ bool IsMatrixProduct(OpKind kind) {
 }
 
 bool Widens(const Graph& graph, const Node& node) {
-  if (node.kind == OpKind::kExp) return true;
+  switch (node.kind) {
+    case OpKind::kExp:
+    case OpKind::kTan:
+    case OpKind::kSinh:
+    case OpKind::kCosh:
+    case OpKind::kReduceProd:
+    case OpKind::kReduceSumSquare:
+      return true;
+    default:
+      break;
+  }
   if (node.kind == OpKind::kPow) return !IsRoot(graph, node.inputs[1]);
   return node.kind == OpKind::kMul && node.inputs[0] == node.inputs[1];
 }
@@ -92,6 +102,7 @@ bool KeepsWide(OpKind kind) {
     case OpKind::kReduceSum:
     case OpKind::kReduceMax:
     case OpKind::kReduceMin:
+    case OpKind::kReduceL1:
     case OpKind::kMaxPool:
     case OpKind::kAveragePool:
       return true;
@@ -100,7 +111,10 @@ bool KeepsWide(OpKind kind) {
   }
 }
 
-bool NeedsExactOperand(OpKind kind) { return kind == OpKind::kSin || kind == OpKind::kCos; }
+bool NeedsExactOperand(OpKind kind) {
+  return kind == OpKind::kSin || kind == OpKind::kCos || kind == OpKind::kTan ||
+         kind == OpKind::kMod;
+}
 
 bool HoldsLargeIntegers(DType dtype) { return IsInteger(dtype) && DTypeBytes(dtype) > 1; }
 

@@ -65,6 +65,9 @@ std::optional<Tensor> KnownResult(const Graph& graph, const Node& node) {
   switch (node.kind) {
     case OpKind::kShape:
       return ShapeResult(graph, node);
+    case OpKind::kSize:
+      return Tensor::FromValues<int64_t>(DType::kInt64, type.shape,
+                                         {graph.at(node.inputs[0]).type.shape.ElementCount()});
     case OpKind::kConstant:
       return ConstantResult(node, type);
     case OpKind::kConstantOfShape:

@@ -113,6 +113,9 @@ std::optional<PermutedNode> PermuteNode(const OpCall& call, LayoutContext& conte
     case OpKind::kReduceSum:
     case OpKind::kReduceMax:
     case OpKind::kReduceMin:
+    case OpKind::kReduceProd:
+    case OpKind::kReduceL1:
+    case OpKind::kReduceSumSquare:
       return PermuteReduce(call, context);
     case OpKind::kArgMax:
     case OpKind::kArgMin:

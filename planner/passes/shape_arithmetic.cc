@@ -97,6 +97,14 @@ std::optional<Ints> Compute(const Graph& graph, const Node& node, const std::vec
     }
     case OpKind::kCast:
       return operands[0];
+    case OpKind::kNeg: {
+      Ints negated;
+      for (const int64_t value : operands[0]) {
+        if (value == std::numeric_limits<int64_t>::min()) return std::nullopt;
+        negated.push_back(-value);
+      }
+      return negated;
+    }
     case OpKind::kGather:
       if (graph.at(node.inputs[0]).type.shape.rank() != 1) return std::nullopt;
       return Gathered(operands[0], operands[1]);
@@ -152,6 +160,7 @@ bool IsShapeArithmetic(OpKind kind) {
     case OpKind::kSlice:
     case OpKind::kSplit:
     case OpKind::kCast:
+    case OpKind::kNeg:
     case OpKind::kAdd:
     case OpKind::kSub:
     case OpKind::kMul:

@@ -29,7 +29,7 @@ const std::map<std::string, std::set<int>>& ShapeOperands() {
       {"Reshape", {1}},   {"Expand", {1}},       {"Tile", {1}},      {"Slice", {1, 2, 3, 4}},
       {"Pad", {1}},       {"Resize", {1, 2, 3}}, {"Upsample", {1}},  {"Squeeze", {1}},
       {"Unsqueeze", {1}}, {"Split", {1}},        {"ReduceSum", {1}}, {"ConstantOfShape", {0}},
-      {"TopK", {1}},      {"Dropout", {1, 2}}};
+      {"TopK", {1}},      {"Dropout", {1, 2}},   {"CumSum", {1}},    {"OneHot", {1}}};
   return kOperands;
 }
 
