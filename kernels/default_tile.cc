@@ -7,7 +7,7 @@
 namespace berth {
 namespace {
 
-bool Fits(const TileCost& cost, const TileCost& budget) {
+bool Fits(const TileCost& cost, const TileBudget& budget) {
   return cost.scratchpad_bytes <= budget.scratchpad_bytes &&
          cost.accumulator_bytes <= budget.accumulator_bytes;
 }
@@ -34,7 +34,7 @@ int LoopToShrink(const IterationSpace& space, const TileShape& tile) {
 
 // The largest extent in [extent, limit) of loop `axis` that fits, evened out over its tiles: the
 // halving overshoots by up to two.
-void GrowAndBalance(const OpDef& op, const OpCall& call, const TileCost& budget,
+void GrowAndBalance(const OpDef& op, const OpCall& call, const TileBudget& budget,
                     const LoopDim& loop, size_t axis, int64_t limit, TileShape& tile) {
   int64_t fitting = CeilDiv(tile[axis], loop.granule);
   int64_t failing = CeilDiv(limit, loop.granule);
@@ -56,7 +56,7 @@ TileCost TileCostOf(const OpDef& op, const OpCall& call, const TileShape& tile) 
   return cost;
 }
 
-absl::Status TileTooLarge(const TileCost& least, const TileCost& available) {
+absl::Status TileTooLarge(const TileCost& least, const TileBudget& available) {
   return ResourceExhausted(
       "the smallest tile needs {} bytes of scratchpad and {} of accumulators, {} and {} are "
       "available",
@@ -65,9 +65,7 @@ absl::Status TileTooLarge(const TileCost& least, const TileCost& available) {
 }
 
 absl::StatusOr<TileShape> DefaultTile(const OpDef& op, const OpCall& call,
-                                      int64_t scratchpad_budget_bytes,
-                                      int64_t accumulator_budget_bytes) {
-  const TileCost budget{scratchpad_budget_bytes, accumulator_budget_bytes};
+                                      const TileBudget& budget) {
   const IterationSpace space = op.iteration_space(call);
   TileShape tile;
   bool empty = false;
@@ -77,7 +75,7 @@ absl::StatusOr<TileShape> DefaultTile(const OpDef& op, const OpCall& call,
   }
   if (empty) return tile;  // nothing will be emitted
   if (op.choose_tile != nullptr) {
-    return op.choose_tile(call, scratchpad_budget_bytes, accumulator_budget_bytes);
+    return op.choose_tile(call, budget);
   }
   int last = -1;
   int64_t last_failing_extent = 0;

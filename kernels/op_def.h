@@ -109,15 +109,19 @@ struct TileCost {
   int64_t scratchpad_bytes = 0;  // of one tile's buffers, each counted once
   int64_t accumulator_bytes = 0;
 };
+// What a tile may take, and the machine that it should suit.
+struct TileBudget {
+  int64_t scratchpad_bytes = 0;
+  int64_t accumulator_bytes = 0;
+  const NpuConfig& machine;
+};
 // ResourceExhausted: the smallest tile costs `least` where only `available` is there.
-absl::Status TileTooLarge(const TileCost& least, const TileCost& available);
+absl::Status TileTooLarge(const TileCost& least, const TileBudget& available);
 
 using SpaceRule = IterationSpace (*)(const OpCall& call);
 using CostRule = TileCost (*)(const OpCall& call, const TileShape& tile);
 // An op's own default decision, where the order of shrinking alone does not find good tiles.
-using ChooseRule = absl::StatusOr<TileShape> (*)(const OpCall& call,
-                                                 int64_t scratchpad_budget_bytes,
-                                                 int64_t accumulator_budget_bytes);
+using ChooseRule = absl::StatusOr<TileShape> (*)(const OpCall& call, const TileBudget& budget);
 // Appends the commands of the whole op, tile by tile, tail included.
 using LowerRule = absl::Status (*)(const OpCall& call, const TileShape& tile, TileBuilder& builder);
 
@@ -152,11 +156,10 @@ const OpDef& GetOpDef(OpKind kind);
 TileCost TileCostOf(const OpDef& op, const OpCall& call, const TileShape& tile);
 
 // The default decision: the op's own, or the full extents with the loops halved in shrink order
-// until the tile costs at most `scratchpad_budget_bytes` and `accumulator_budget_bytes`.
+// until the tile costs at most the budget.
 // ResourceExhausted (with the smallest tile's bytes) when even the smallest tile does not fit.
 absl::StatusOr<TileShape> DefaultTile(const OpDef& op, const OpCall& call,
-                                      int64_t scratchpad_budget_bytes,
-                                      int64_t accumulator_budget_bytes);
+                                      const TileBudget& budget);
 
 // Types of the operands of a node in a graph whose shapes are known; keeps the storage alive.
 class NodeCall {

@@ -77,14 +77,15 @@ class Searcher {
     // Smaller tiles overlap loads with work: a few steps further may be better.
     constexpr size_t kLookAhead = 4;
     for (size_t step = low; step < std::min(low + kLookAhead, chain_.size()); ++step) {
-      Consider(OnChain(tile, step));
+      const TileShape joined = OnChain(tile, step);
+      if (step == low || Fits(joined)) Consider(joined);
     }
   }
 
   bool Fits(const TileShape& tile) const {
     const TileCost cost = search_.cost(tile);
-    return cost.scratchpad_bytes <= search_.scratchpad_budget_bytes &&
-           cost.accumulator_bytes <= search_.accumulator_budget_bytes;
+    return cost.scratchpad_bytes <= search_.budget.scratchpad_bytes &&
+           cost.accumulator_bytes <= search_.budget.accumulator_bytes;
   }
 
   void Consider(const TileShape& tile) {
@@ -108,8 +109,7 @@ absl::StatusOr<TileShape> SearchTile(const ReuseSearch& search) {
   TileShape smallest;
   for (const LoopDim& loop : search.space) smallest.push_back(std::min(loop.granule, loop.extent));
   if (search.complete) search.complete(smallest);
-  return TileTooLarge(search.cost(smallest),
-                      {search.scratchpad_budget_bytes, search.accumulator_budget_bytes});
+  return TileTooLarge(search.cost(smallest), search.budget);
 }
 
 }  // namespace berth

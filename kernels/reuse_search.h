@@ -21,8 +21,7 @@ struct ReuseSearch {
   std::function<void(TileShape&)> complete;  // sets loops that follow from the others; null: none
   std::function<TileCost(const TileShape&)> cost;
   std::function<int64_t(const TileShape&)> objective;
-  int64_t scratchpad_budget_bytes = 0;
-  int64_t accumulator_budget_bytes = 0;
+  const TileBudget& budget;
 };
 
 // Of equal objectives the first found. ResourceExhausted with the smallest tile's bytes if nothing

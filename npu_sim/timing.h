@@ -29,6 +29,8 @@ int64_t ComputeCycles(const Command& command, const NpuConfig& config);
 int64_t RateDivisor(DType dtype, const MatrixConfig& matrix);
 // Cycles that the full array takes for one step of a fold.
 int64_t CyclesPerStep(int64_t rate_divisor, const MatrixConfig& matrix);
+// Cycles that DRAM takes for so many bytes at its peak rate.
+int64_t PeakDramCycles(int64_t bytes, const DramConfig& dram);
 // Multiply-accumulates of a matrix command; 0 otherwise. Zeros that an upsampled input inserts are
 // skipped, padding is not.
 int64_t CommandMacs(const Command& command);

@@ -93,8 +93,7 @@ LowerBounds ComputeLowerBounds(const Graph& graph, const BundleContents& content
   }
   bounds.cycles =
       std::max(CeilDiv(mac_units, std::max<int64_t>(config.matrix.int8_macs_per_cycle, 1)),
-               CeilDiv(bounds.dram_bytes * 1000,
-                       std::max<int64_t>(config.dram.peak_millibytes_per_cycle, 1)));
+               PeakDramCycles(bounds.dram_bytes, config.dram));
   for (const OpInfo& op : contents.ops) bounds.mapped_cycles += op.mapped_cycles;
   bounds.mapped_cycles = std::max(bounds.mapped_cycles, bounds.cycles);
   return bounds;

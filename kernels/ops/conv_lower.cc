@@ -27,7 +27,7 @@ class ConvEmitter {
  public:
   ConvEmitter(const OpCall& call, const TileShape& tile, TileBuilder& builder)
       : node_(*call.node),
-        conv_(ResolveConvolution(call)),
+        conv_(ResolveThinned(call)),
         tile_(NormalizedConvolutionTile(conv_, tile)),
         stage_(call, builder),
         builder_(builder),
@@ -94,11 +94,25 @@ class ConvEmitter {
   }
 
   TileView LoadImage(const ConvTile& tile, IndexRange in) {
-    const Box box = ImageBox({tile.batch,
-                              {SamplesAlong(tile, 0), SamplesAlong(tile, 1), SamplesAlong(tile, 2)},
-                              Channels(tile.group, in, conv_.group_inputs())},
-                             missing_);
+    const Box box =
+        Thinned(ImageBox({tile.batch,
+                          {SamplesAlong(tile, 0), SamplesAlong(tile, 1), SamplesAlong(tile, 2)},
+                          Channels(tile.group, in, conv_.group_inputs())},
+                         missing_));
     return WithMissingAxes(images_.Load(box), kD, missing_);
+  }
+
+  // The box as positions of the value.
+  Box Thinned(Box box) const {
+    for (size_t i = missing_; i < 3; ++i) {
+      const Convolution::Thinning& thinning = conv_.thinning[i];
+      if (thinning.step == 1) continue;
+      const size_t axis = kD + i - missing_;
+      box.step.resize(box.begin.size(), 1);
+      box.step[axis] = thinning.step;
+      box.begin[axis] = thinning.first + box.begin[axis] * thinning.step;
+    }
+    return box;
   }
 
   TileView LoadWeights(const ConvTile& tile, IndexRange in) {

@@ -6,8 +6,10 @@
 #include "kernels/ops/convolution.h"
 #include "kernels/ops/moved_bytes.h"
 #include "kernels/ops/rolling_loader.h"
+#include "kernels/ops/tile_time.h"
 #include "kernels/reuse_search.h"
 #include "kernels/tail.h"
+#include "npu_sim/timing.h"
 
 namespace berth {
 namespace {
@@ -114,7 +116,7 @@ void SetCommands(const ConvProblem& p, int64_t accumulator_budget_bytes, TileSha
   if (SumsOverTiles(p, t)) return;
   const int64_t granule = std::min<int64_t>(channels, 16);
   const int64_t row_words = PhaseExtent(p, t, 2);
-  const int64_t budget_words = accumulator_budget_bytes / 64 * 16;
+  const int64_t budget_words = accumulator_budget_bytes / 8 / 64 * 16;
   for (int64_t blocks = 1; row_words * t[kConvCommandChannels] > budget_words; ++blocks) {
     t[kConvCommandChannels] = AlignUp(CeilDiv(channels, blocks), granule);
     if (t[kConvCommandChannels] == granule) break;
@@ -138,7 +140,9 @@ TileCost CostOf(const ConvProblem& p, const TileShape& t) {
 struct ConvTraffic {
   int64_t weights_outer_bytes = 0;  // weights stay, the image is read for every channel tile
   int64_t image_outer_bytes = 0;    // the image stays, weights are read for every image tile
-  int64_t tiles = 0;
+  int64_t tiles = 0, image_tiles = 0, channel_tiles = 0;
+
+  bool WeightsStay() const { return weights_outer_bytes < image_outer_bytes; }
 };
 
 ConvTraffic TrafficOf(const ConvProblem& p, const TileShape& t) {
@@ -171,19 +175,75 @@ ConvTraffic TrafficOf(const ConvProblem& p, const TileShape& t) {
   const int64_t weight_passes = in_tiles > 1 || group_tiles * out_tiles > 1 ? image_tiles : 1;
   traffic.weights_outer_bytes = image * out_tiles + weights * (in_tiles > 1 ? image_tiles : 1);
   traffic.image_outer_bytes = image * (in_tiles > 1 ? out_tiles : 1) + weights * weight_passes;
-  traffic.tiles = image_tiles * group_tiles * out_tiles * in_tiles;
+  traffic.image_tiles = image_tiles;
+  traffic.channel_tiles = group_tiles * out_tiles;
+  traffic.tiles = image_tiles * traffic.channel_tiles * in_tiles;
   return traffic;
 }
 
-// What the commands of one tile lose by being short.
-int64_t ShortTileBytes(const ConvProblem& p, const TileShape& t) {
-  if (p.conv.depthwise()) return 0;
-  const int64_t folds = CeilDiv(p.taps * t[kConvIn], 16) * CeilDiv(t[kConvCommandChannels], 16);
-  return CommandsPerTile(p, t) *
-         ShortCommandBytes(t[kConvCommandRows] * PhaseExtent(p, t, 2), folds, p.element_bytes);
+// The operand that stays while the other moves.
+int64_t StayingBytes(const ConvProblem& p, const TileShape& t, const ConvTraffic& traffic) {
+  if (SumsOverTiles(p, t)) return 0;
+  return traffic.WeightsStay() ? WeightTileBytes(p, t) : InputTileBytes(p, t);
 }
 
-int64_t Objective(const ConvProblem& p, const TileShape& t) {
+// What a tile costs by halves where the next one's buffers stand beside it: the operand that stays
+// is there once.
+TileCost HalvedCostOf(const ConvProblem& p, const TileShape& t) {
+  TileCost cost = CostOf(p, t);
+  cost.scratchpad_bytes -= StayingBytes(p, t, TrafficOf(p, t)) / 2;
+  return cost;
+}
+
+// The array's cycles of a command over `rows` of outputs.
+int64_t CommandCyclesOf(const ConvProblem& p, const Extents& extent, const NpuConfig& machine) {
+  Command command;
+  command.opcode = p.conv.depthwise() ? Opcode::kDepthwise : Opcode::kConv;
+  command.params.matrix = {};
+  for (size_t i = 0; i < extent.size(); ++i) command.extent[i] = static_cast<int32_t>(extent[i]);
+  command.in0.dtype = p.call.input(0).dtype;
+  command.in1.dtype = p.call.input(1).dtype;
+  Window& window = command.params.matrix.window;
+  const auto taps = [&](int axis) {
+    const AxisWindow& along = p.conv.axis3(axis);
+    return static_cast<int16_t>(p.conv.transposed ? CeilDiv(along.kernel, along.stride)
+                                                  : along.kernel);
+  };
+  window.kernel_height = taps(1);
+  window.kernel_width = taps(2);
+  window.stride_width = static_cast<int16_t>(p.conv.transposed ? 1 : p.conv.axis3(2).stride);
+  return ComputeCycles(command, machine);
+}
+
+// Of all commands of the op.
+int64_t MatrixCycles(const ConvProblem& p, const TileShape& t, const NpuConfig& machine) {
+  const Convolution& conv = p.conv;
+  int64_t images = conv.batch * conv.axis3(0).output * conv.axis3(0).kernel;
+  if (conv.transposed) images *= conv.axis3(1).stride * conv.axis3(2).stride;
+  const auto outputs = [&](int axis) {
+    const AxisWindow& along = conv.axis3(axis);
+    return conv.transposed ? CeilDiv(along.output, along.stride) : along.output;
+  };
+  const int64_t row_commands = TileCount(conv.axis3(1).output, t[kConvHeight]) *
+                               CeilDiv(PhaseExtent(p, t, 1), t[kConvCommandRows]);
+  const int64_t column_commands = TileCount(conv.axis3(2).output, t[kConvWidth]);
+  const int64_t rows = CeilDiv(outputs(1), row_commands);
+  const int64_t columns = CeilDiv(outputs(2), column_commands);
+  const int64_t all_channels = conv.depthwise() ? conv.groups : conv.group_outputs();
+  const int64_t groups = conv.depthwise() ? conv.group_outputs() : conv.groups;
+  int64_t cycles = 0;
+  ForTileSizes(all_channels, SplitChannels(p, t), [&](int64_t channels, int64_t tiles) {
+    ForTileSizes(channels, t[kConvCommandChannels], [&](int64_t split, int64_t splits) {
+      ForTileSizes(conv.group_inputs(), t[kConvIn], [&](int64_t inputs, int64_t sums) {
+        cycles +=
+            tiles * splits * sums * CommandCyclesOf(p, {rows, columns, split, inputs}, machine);
+      });
+    });
+  });
+  return cycles * images * groups * row_commands * column_commands;
+}
+
+int64_t Objective(const ConvProblem& p, const TileShape& t, const TileBudget& budget) {
   const ConvTraffic traffic = TrafficOf(p, t);
   const int64_t output =
       p.call.output_on_chip
@@ -191,10 +251,18 @@ int64_t Objective(const ConvProblem& p, const TileShape& t) {
           : MovedBytes(p.call.output().ByteCount(), p.OutputChannels(t) == p.conv.output_channels
                                                         ? 0
                                                         : p.OutputChannels(t) * p.output_bytes);
-  // Nothing runs beside the first load and the last store.
-  const int64_t exposed = InputTileBytes(p, t) + WeightTileBytes(p, t) + OutputTileBytes(p, t);
-  return std::min(traffic.weights_outer_bytes, traffic.image_outer_bytes) + output + exposed +
-         traffic.tiles * (kTileOverheadBytes + ShortTileBytes(p, t));
+  TileTime time;
+  time.matrix_cycles = MatrixCycles(p, t, budget.machine);
+  time.moved_bytes = std::min(traffic.weights_outer_bytes, traffic.image_outer_bytes) + output +
+                     traffic.tiles * kTileOverheadBytes;
+  // Nothing runs beside the first load and the last store, nor where the operand that stays changes
+  // without room for two.
+  time.exposed_bytes = InputTileBytes(p, t) + WeightTileBytes(p, t) + OutputTileBytes(p, t);
+  if (CostOf(p, t).scratchpad_bytes > budget.scratchpad_bytes) {
+    const int64_t changes = traffic.WeightsStay() ? traffic.channel_tiles : traffic.image_tiles;
+    time.exposed_bytes += (changes - 1) * StayingBytes(p, t, traffic);
+  }
+  return TotalCycles(time, budget.machine.dram);
 }
 
 // Output channels in whole columns of usual arrays; input channels so that the smallest tile fits
@@ -212,7 +280,7 @@ int64_t InGranule(const Convolution& conv, int64_t taps) {
 }  // namespace
 
 IterationSpace ConvolutionSpace(const OpCall& call) {
-  const ConvProblem p(call, ResolveConvolution(call));
+  const ConvProblem p(call, ResolveThinned(call));
   const Convolution& conv = p.conv;
   return {{"batch", conv.batch, 1, 0},
           {"depth", conv.axis3(0).output, 1, 1},
@@ -242,30 +310,26 @@ TileShape NormalizedConvolutionTile(const Convolution& conv, TileShape tile) {
 }
 
 TileCost ConvolutionCost(const OpCall& call, const TileShape& tile) {
-  const ConvProblem p(call, ResolveConvolution(call));
+  const ConvProblem p(call, ResolveThinned(call));
   return CostOf(p, NormalizedConvolutionTile(p.conv, tile));
 }
 
 bool WeightsOuter(const OpCall& call, const Convolution& conv, const TileShape& tile) {
-  const ConvTraffic traffic = TrafficOf(ConvProblem(call, conv), tile);
-  return traffic.weights_outer_bytes < traffic.image_outer_bytes;
+  return TrafficOf(ConvProblem(call, conv), tile).WeightsStay();
 }
 
-absl::StatusOr<TileShape> ChooseConvolutionTile(const OpCall& call, int64_t scratchpad_budget_bytes,
-                                                int64_t accumulator_budget_bytes) {
-  const ConvProblem p(call, ResolveConvolution(call));
-  ReuseSearch search;
+absl::StatusOr<TileShape> ChooseConvolutionTile(const OpCall& call, const TileBudget& budget) {
+  const ConvProblem p(call, ResolveThinned(call));
+  ReuseSearch search{.budget = budget};
   search.space = ConvolutionSpace(call);
   search.chain = {kConvBatch, kConvDepth, kConvHeight, kConvWidth};
   search.free = {kConvGroup, kConvOut, kConvIn};
   search.is_useful = [&](const TileShape& t) {
     return NormalizedConvolutionTile(p.conv, t)[kConvGroup] == t[kConvGroup];
   };
-  search.complete = [&](TileShape& t) { SetCommands(p, accumulator_budget_bytes, t); };
-  search.cost = [&](const TileShape& t) { return CostOf(p, t); };
-  search.objective = [&](const TileShape& t) { return Objective(p, t); };
-  search.scratchpad_budget_bytes = scratchpad_budget_bytes;
-  search.accumulator_budget_bytes = accumulator_budget_bytes;
+  search.complete = [&](TileShape& t) { SetCommands(p, budget.accumulator_bytes, t); };
+  search.cost = [&](const TileShape& t) { return HalvedCostOf(p, t); };
+  search.objective = [&](const TileShape& t) { return Objective(p, t, budget); };
   return SearchTile(search);
 }
 

@@ -6,6 +6,9 @@
 namespace berth {
 namespace {
 
+// Pixels of fewer bytes are not worth a transfer each: bursts would bring their neighbours anyway.
+constexpr int64_t kThinnedPixelBytes = 64;
+
 // Kernel extents out of the weights' shape.
 std::vector<int64_t> KernelOf(DataLayout layout, const Shape& weights) {
   const auto first = weights.begin() + (layout == DataLayout::kNchw ? 2 : 0);
@@ -105,6 +108,21 @@ Convolution ResolveConvolution(const OpCall& call) {
       call.node->kind == OpKind::kConvTranspose ? ResolveConvTranspose(call) : ResolveConv(call);
   TakePart(call.part, conv->transposed, conv->axes);
   return *std::move(conv);
+}
+
+Convolution ResolveThinned(const OpCall& call) {
+  Convolution conv = ResolveConvolution(call);
+  const int64_t pixel_bytes = conv.input_channels * DTypeBytes(call.input(0).dtype);
+  if (conv.transposed || pixel_bytes < kThinnedPixelBytes) return conv;
+  const size_t missing = 3 - conv.axes.size();
+  for (size_t i = 0; i < conv.axes.size(); ++i) {
+    AxisWindow& axis = conv.axes[i];
+    const int64_t last = (axis.output - 1) * axis.stride - axis.pad_begin;
+    if (axis.kernel > 1 || axis.stride == 1 || axis.pad_begin > 0 || last >= axis.input) continue;
+    conv.thinning[missing + i] = {-axis.pad_begin, axis.stride};
+    axis = {.input = axis.output, .output = axis.output};
+  }
+  return conv;
 }
 
 std::optional<PartRead> ConvolutionPart(const OpCall& call, int input, int axis,

@@ -4,6 +4,8 @@
 // of the weights and in the arithmetic of one axis (conv_axis.h).
 #pragma once
 
+#include <array>
+
 #include "kernels/ops/conv_axis.h"
 #include "kernels/spatial.h"
 
@@ -16,6 +18,11 @@ struct Convolution {
   int64_t groups = 1;
   AxisWindows axes;  // as many as the node has
   bool transposed = false;
+  // Of depth, height and width: sample i of `axes` is sample first + i * step of the input.
+  struct Thinning {
+    int64_t first = 0, step = 1;
+  };
+  std::array<Thinning, 3> thinning = {};
 
   int64_t group_inputs() const { return input_channels / groups; }
   int64_t group_outputs() const { return output_channels / groups; }
@@ -31,6 +38,8 @@ absl::StatusOr<Convolution> ResolveConv(const OpCall& call);
 absl::StatusOr<Convolution> ResolveConvTranspose(const OpCall& call);
 // Of a node whose types have been inferred, restricted to the part of the call.
 Convolution ResolveConvolution(const OpCall& call);
+// The same, where windows of one sample that skip some are of the samples that are read only.
+Convolution ResolveThinned(const OpCall& call);
 std::optional<PartRead> ConvolutionPart(const OpCall& call, int input, int axis,
                                         IndexRange outputs);
 std::vector<TensorType> ConvolutionType(const OpCall& call, const Convolution& conv);
@@ -50,8 +59,7 @@ enum ConvLoop : size_t {
 };
 IterationSpace ConvolutionSpace(const OpCall& call);
 TileCost ConvolutionCost(const OpCall& call, const TileShape& tile);
-absl::StatusOr<TileShape> ChooseConvolutionTile(const OpCall& call, int64_t scratchpad_budget_bytes,
-                                                int64_t accumulator_budget_bytes);
+absl::StatusOr<TileShape> ChooseConvolutionTile(const OpCall& call, const TileBudget& budget);
 absl::Status LowerConvolution(const OpCall& call, const TileShape& tile, TileBuilder& builder);
 
 // A tile that holds a part of a group holds nothing of others; a tile that sums over several tiles

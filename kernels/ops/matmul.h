@@ -31,8 +31,7 @@ struct MatMulLoops {
 };
 IterationSpace MatMulSpace(const OpCall& call);
 TileCost MatMulCost(const OpCall& call, const TileShape& tile);
-absl::StatusOr<TileShape> ChooseMatMulTile(const OpCall& call, int64_t scratchpad_budget_bytes,
-                                           int64_t accumulator_budget_bytes);
+absl::StatusOr<TileShape> ChooseMatMulTile(const OpCall& call, const TileBudget& budget);
 absl::Status LowerMatMul(const OpCall& call, const TileShape& tile, TileBuilder& builder);
 
 // B stays while the tiles move over rows, or A stays while they move over columns: whichever moves

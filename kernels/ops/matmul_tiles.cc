@@ -5,8 +5,10 @@
 #include "base/checked_math.h"
 #include "kernels/ops/matmul.h"
 #include "kernels/ops/moved_bytes.h"
+#include "kernels/ops/tile_time.h"
 #include "kernels/reuse_search.h"
 #include "kernels/tail.h"
+#include "npu_sim/timing.h"
 
 namespace berth {
 namespace {
@@ -129,26 +131,44 @@ MatMulTraffic TrafficOf(const MatMulProblem& p, const TileShape& t) {
   return traffic;
 }
 
-// What the commands of one tile lose by being short.
-int64_t ShortTileBytes(const MatMulProblem& p, const TileShape& t) {
-  const int64_t folds = CeilDiv(t[p.loops.inner], 16) * CeilDiv(t[p.loops.columns], 16);
-  const int64_t batch = BatchTile(t, p.product.batch);
-  const int64_t matrices = p.product.shares_b() ? 1 : batch;
-  const int64_t rows = p.product.shares_b() ? batch * t[p.loops.rows] : t[p.loops.rows];
-  return matrices *
-         ShortCommandBytes(std::min(rows, t[p.loops.command_rows]), folds, p.element_bytes);
+// Of all commands of the op.
+int64_t MatrixCycles(const MatMulProblem& p, const TileShape& t, const NpuConfig& machine) {
+  if (!RunsOnMatrixUnit(p.call)) return 0;
+  const MatrixProduct& m = p.product;
+  const int64_t batch = Shape(m.batch).ElementCount();
+  const int64_t matrices = m.shares_b() ? 1 : batch;
+  const int64_t all_rows = m.shares_b() ? batch * m.rows : m.rows;
+  const int64_t tile_rows = (m.shares_b() ? BatchTile(t, m.batch) : 1) * t[p.loops.rows];
+  const int64_t rows = std::min(tile_rows, t[p.loops.command_rows]);
+  Command command;
+  command.opcode = Opcode::kGemm;
+  command.params.matrix = {};
+  command.in0.dtype = p.call.input(0).dtype;
+  command.in1.dtype = p.call.input(1).dtype;
+  int64_t cycles = 0;
+  ForTileSizes(m.columns, t[p.loops.columns], [&](int64_t columns, int64_t column_tiles) {
+    ForTileSizes(m.inner, t[p.loops.inner], [&](int64_t inner, int64_t sums) {
+      const Extents extent = {1, rows, columns, inner};
+      for (size_t i = 0; i < 4; ++i) command.extent[i] = static_cast<int32_t>(extent[i]);
+      cycles += column_tiles * sums * ComputeCycles(command, machine);
+    });
+  });
+  return cycles * matrices * CeilDiv(all_rows, rows);
 }
 
-int64_t Objective(const MatMulProblem& p, const TileShape& t) {
+int64_t Objective(const MatMulProblem& p, const TileShape& t, const NpuConfig& machine) {
   const MatMulTraffic traffic = TrafficOf(p, t);
   const bool whole_rows = t[p.loops.columns] == p.product.columns;
   const int64_t output = p.call.output_on_chip
                              ? 0
                              : MovedBytes(p.call.output().ByteCount(),
                                           whole_rows ? 0 : t[p.loops.columns] * p.output_bytes);
-  const int64_t exposed = ATileBytes(p, t) + BTileBytes(p, t) + OutputTileBytes(p, t);
-  return std::min(traffic.columns_outer_bytes, traffic.rows_outer_bytes) + output + exposed +
-         traffic.tiles * (kTileOverheadBytes + ShortTileBytes(p, t));
+  TileTime time;
+  time.matrix_cycles = MatrixCycles(p, t, machine);
+  time.moved_bytes = std::min(traffic.columns_outer_bytes, traffic.rows_outer_bytes) + output +
+                     traffic.tiles * kTileOverheadBytes;
+  time.exposed_bytes = ATileBytes(p, t) + BTileBytes(p, t) + OutputTileBytes(p, t);
+  return TotalCycles(time, machine.dram);
 }
 
 }  // namespace
@@ -175,18 +195,15 @@ bool MatMulColumnsOuter(const OpCall& call, const TileShape& tile) {
   return traffic.columns_outer_bytes < traffic.rows_outer_bytes;
 }
 
-absl::StatusOr<TileShape> ChooseMatMulTile(const OpCall& call, int64_t scratchpad_budget_bytes,
-                                           int64_t accumulator_budget_bytes) {
+absl::StatusOr<TileShape> ChooseMatMulTile(const OpCall& call, const TileBudget& budget) {
   const MatMulProblem p(call);
-  ReuseSearch search;
+  ReuseSearch search{.budget = budget};
   search.space = MatMulSpace(call);
   for (size_t i = 0; i <= p.loops.rows; ++i) search.chain.push_back(i);
   search.free = {p.loops.columns, p.loops.inner};
-  search.complete = [&](TileShape& t) { SetCommandRows(p, accumulator_budget_bytes, t); };
+  search.complete = [&](TileShape& t) { SetCommandRows(p, budget.accumulator_bytes, t); };
   search.cost = [&](const TileShape& t) { return CostOf(p, t); };
-  search.objective = [&](const TileShape& t) { return Objective(p, t); };
-  search.scratchpad_budget_bytes = scratchpad_budget_bytes;
-  search.accumulator_budget_bytes = accumulator_budget_bytes;
+  search.objective = [&](const TileShape& t) { return Objective(p, t, budget.machine); };
   return SearchTile(search);
 }
 

@@ -13,15 +13,6 @@ inline constexpr int64_t kTileOverheadBytes = 1024;
 // Most bytes that an accumulator loses to the alignment of the next.
 inline constexpr int64_t kAccumulatorPadBytes = 60;
 
-// What short commands cost a weight-stationary array, in bytes that could have moved meanwhile: a
-// fold of 16 x 16 weights takes as long to put into the array as about 32 rows of bytes to stream,
-// and a step of such a fold as long as 4 bytes to move (both about so for `edge` and `mobile`).
-inline int64_t ShortCommandBytes(int64_t rows, int64_t folds, int64_t element_bytes) {
-  constexpr int64_t kPreloadSteps = 32, kBytesPerStep = 4;
-  const int64_t lost_steps = kPreloadSteps - rows * element_bytes;
-  return lost_steps > 0 ? folds * lost_steps * kBytesPerStep : 0;
-}
-
 // Bytes that a transfer in runs of `run_bytes` (0: one run) really moves: DRAM works in bursts.
 inline int64_t MovedBytes(int64_t bytes, int64_t run_bytes) {
   constexpr int64_t kBurstBytes = 64;

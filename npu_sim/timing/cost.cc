@@ -205,6 +205,10 @@ int64_t CostModel::ComputeCycles(const Command& command) const {
 
 }  // namespace timing
 
+int64_t PeakDramCycles(int64_t bytes, const DramConfig& dram) {
+  return CeilDiv(bytes * 1000, std::max<int64_t>(dram.peak_millibytes_per_cycle, 1));
+}
+
 int64_t CommandCycles(const Command& command, const NpuConfig& config) {
   return timing::CostModel(config).Cost(command).total_cycles();
 }

@@ -153,7 +153,6 @@ class BandPlanner {
       }
       attempt.is_read = true;
       attempt.first_reader = std::min(attempt.first_reader, steps_[i]);
-      plan_.has_lags = plan_.has_lags || (is_made && read.may_lag);
       if (seen.insert(buffer).second) ++attempt.readers;
       attempt.has_window = attempt.has_window || read.HasWindow();
       TrackedBuffer(buffer) = attempt;

@@ -31,8 +31,7 @@ struct Band {
 };
 
 struct BandPlan {
-  bool has_lags = false;  // the matrix unit reads what the vector unit makes in the segment
-  int parts = 0;          // really; a few more than the segment's, where ops lag behind one another
+  int parts = 0;  // really; a few more than the segment's, where ops lag behind one another
   std::vector<Band> bands;
   std::vector<int> axes;                       // per step of the segment: of its output's rows
   std::vector<int> band_of_buffer;             // per buffer of the storage plan; -1: none
@@ -43,13 +42,14 @@ struct BandPlan {
 std::optional<BandPlan> PlanBands(const Graph& graph, const StoragePlan& storage,
                                   const GraphUses& uses, RowReads& reads, const Segment& segment);
 
-// Bytes that the segment keeps in scratchpad: a buffer for each band and one more while the largest
-// moves on, and weights.
+// Bytes that the segment keeps in scratchpad: a buffer for each band and, unless rows move in
+// place, one more while the largest moves on, and weights.
 int64_t HeldBytes(const Graph& graph, const StoragePlan& storage, const BandPlan& plan,
                   const Segment& segment);
 
 // Constants that every part of the segment reads whole, and that stay in scratchpad throughout.
 std::vector<ValueId> HeldWeights(const Graph& graph, const StoragePlan& storage,
                                  const Segment& segment);
+int64_t HeldWeightBytes(const Graph& graph, const StoragePlan& storage, const Segment& segment);
 
 }  // namespace berth

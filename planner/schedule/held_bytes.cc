@@ -21,19 +21,24 @@ std::vector<ValueId> HeldWeights(const Graph& graph, const StoragePlan& storage,
   return weights;
 }
 
+int64_t HeldWeightBytes(const Graph& graph, const StoragePlan& storage, const Segment& segment) {
+  int64_t bytes = 0;
+  for (const ValueId id : HeldWeights(graph, storage, segment)) {
+    bytes += AlignUp(graph.at(id).type.ByteCount(), 64);
+  }
+  return bytes;
+}
+
 int64_t HeldBytes(const Graph& graph, const StoragePlan& storage, const BandPlan& plan,
                   const Segment& segment) {
-  int64_t weight_bytes = 0;
-  for (const ValueId id : HeldWeights(graph, storage, segment)) {
-    weight_bytes += AlignUp(graph.at(id).type.ByteCount(), 64);
-  }
   int64_t band_bytes = 0, largest_bytes = 0;
   for (const Band& band : plan.bands) {
     const int64_t bytes = AlignUp(band.buffer_bytes(), 64);
     band_bytes += bytes;
-    if (band.buffer_rows < band.rows) largest_bytes = std::max(largest_bytes, bytes);
+    if (band.buffer_rows < band.rows && !segment.moves_in_place)
+      largest_bytes = std::max(largest_bytes, bytes);
   }
-  return weight_bytes + band_bytes + largest_bytes;
+  return HeldWeightBytes(graph, storage, segment) + band_bytes + largest_bytes;
 }
 
 }  // namespace berth

@@ -206,7 +206,7 @@ SegmentBudget BudgetOf(const Graph& graph, const StoragePlan& storage, SegmentTa
   budget.scratchpad_bytes = std::max<int64_t>(free_bytes, 0) * options.tile_percent / 100 /
                             kBudgetStepBytes * kBudgetStepBytes;
   budget.scratchpad_limit_bytes = config.scratchpad.size_bytes;
-  budget.accumulator_bytes = config.accumulator.size_bytes / 2;
+  budget.accumulator_bytes = config.accumulator.size_bytes;
   budget.accumulator_limit_bytes = config.accumulator.size_bytes;
   return budget;
 }

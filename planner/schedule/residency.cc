@@ -11,21 +11,34 @@ namespace {
 // Values of one segment that may be resident behind it: all combinations up to this many.
 constexpr size_t kFreeChoices = 3;
 
-// Of the room for a striped segment, what rows and weights may take: the rest is for tiles and for
-// loads that run ahead.
-constexpr int64_t kHeldPercent = 85;
 // Striped runs begin at the best states of a boundary only: they cost most to evaluate.
 constexpr int kStripedStates = 2;
+// Longer striped runs end where few bytes cross the boundary.
+constexpr int kLongestAnywhere = 6;
 // Up to this share of the limit values simply stay: nothing else is tried.
 constexpr int64_t kRoomyPercent = 50;
 constexpr int kLongestRoomy = 6;
-// Parts of which bands have room in advance; none is tried too.
-constexpr int kSpareParts = 3;
+// Ways in which a striped segment deals with its rows, and the share of its room that rows and
+// weights may take: the rest is for tiles and for loads that run ahead.
+struct Manner {
+  int spare_parts = 0;
+  bool is_skewed = false, moves_in_place = false;
+  int64_t held_percent = 85;
+};
+// Where so few parts fit, bands have room enough in the first manner; more parts let the units
+// begin sooner side by side.
+constexpr int kFewParts = 3, kFinerParts = 8;
+constexpr Manner kManners[] = {{3, true, false, 85},
+                               {1, true, false, 92},
+                               {0, true, false, 92},
+                               {0, false, false, 85},
+                               {0, false, true, 97}};
 
 // A way to reach a boundary.
 struct State {
   std::vector<int> resident;  // buffers across the boundary, ascending
   int64_t cost = 0, dram_bytes = 0;
+  int64_t busy_bytes = 0;   // of scratchpad, live in the last segment
   Segment segment;          // the last one
   std::vector<int> chosen;  // resident buffers that it made
   int previous = -1;        // position among the states of segment.begin_step
@@ -49,9 +62,17 @@ class Search {
       : graph_(graph),
         options_(options),
         storage_(WithoutInPlace(graph, storage_options)),
-        costs_(graph, storage_, config, options.tile_percent),
+        costs_(graph, storage_, config, options.tile_percent, options.bands_spread),
         steps_(static_cast<int>(graph.nodes.size())),
-        states_(graph.nodes.size() + 1) {}
+        states_(graph.nodes.size() + 1),
+        crossing_bytes_(graph.nodes.size() + 1, 0) {
+    for (const StorageBuffer& buffer : storage_.buffers) {
+      if (buffer.kind != RegionKind::kPool) continue;
+      for (int step = buffer.begin_step + 1; step < buffer.end_step; ++step) {
+        crossing_bytes_[static_cast<size_t>(step)] += buffer.size_bytes;
+      }
+    }
+  }
 
   ResidencyResult Run() {
     states_[0].push_back({});
@@ -80,9 +101,19 @@ class Search {
   void Extend(int begin, int index) {
     TrySegment({begin, begin + 1, 1}, index);
     if (!options_.stripes || index >= kStripedStates) return;
-    for (int length = 2; length <= options_.longest_segment && begin + length <= steps_; ++length) {
+    const int longest = index == 0 ? options_.longest_segment : kLongestAnywhere;
+    for (int length = 2; length <= longest && begin + length <= steps_; ++length) {
+      if (length > kLongestAnywhere && !IsNarrow(begin + length)) continue;
       if (!TryStripes({begin, begin + length, 2}, index)) return;
     }
+  }
+
+  // Where fewer bytes live across the boundary than across its neighbours.
+  bool IsNarrow(int boundary) const {
+    const auto at = static_cast<size_t>(boundary);
+    const int64_t bytes = crossing_bytes_[at];
+    return bytes <= crossing_bytes_[at - 1] &&
+           (at + 1 == crossing_bytes_.size() || bytes <= crossing_bytes_[at + 1]);
   }
 
   // Buffers that the segment makes and that live on behind it.
@@ -162,9 +193,26 @@ class Search {
                   [&](const std::vector<int>& chosen) { Evaluate(segment, index, chosen); });
   }
 
+  // Whether the segment, begun in the state, cannot get among the states that its end will keep,
+  // were it as fast as its work and its transfers allow.
+  bool IsHopeless(const Segment& segment, const State& state, const std::vector<int>& chosen) {
+    const int64_t least =
+        state.cost + costs_.LeastObjective(segment, AroundOf(segment, state, chosen).resident);
+    const std::vector<State>& there = states_[static_cast<size_t>(segment.end_step)];
+    size_t better = 0;
+    bool has_bare = false;
+    for (const State& known : there) {
+      if (known.cost > least) continue;
+      ++better;
+      has_bare = has_bare || known.resident.empty();
+    }
+    return better >= options_.beam && has_bare;
+  }
+
   void Evaluate(const Segment& segment, int index, const std::vector<int>& chosen) {
     const State state =
         states_[static_cast<size_t>(segment.begin_step)][static_cast<size_t>(index)];
+    if (IsHopeless(segment, state, chosen)) return;
     const Around around = AroundOf(segment, state, chosen);
     // With nothing resident an op must run, however little is left for prefetch.
     const bool is_last_resort =
@@ -178,7 +226,8 @@ class Search {
       next.cost = state.cost;  // the real lowering tells why
       next.dram_bytes = state.dram_bytes;
     } else {
-      next.cost = state.cost + cost->Objective();
+      next.cost = state.cost + cost->Objective() + costs_.ExposedCycles(*cost, state.busy_bytes);
+      next.busy_bytes = cost->peak_bytes + around.passing_bytes;
       next.dram_bytes = state.dram_bytes + cost->dram_bytes;
     }
     for (const std::vector<int>* buffers : {&state.resident, &chosen}) {
@@ -217,16 +266,27 @@ class Search {
       const State& from =
           states_[static_cast<size_t>(segment.begin_step)][static_cast<size_t>(index)];
       const Around around = AroundOf(segment, from, chosen);
+      if (IsHopeless(segment, from, chosen)) {
+        may_grow = true;
+        return;
+      }
       int64_t room_bytes = options_.limit_bytes - around.passing_bytes;
       for (const int b : around.resident) room_bytes -= BufferAt(b).size_bytes;
-      for (const int spare_parts : {0, kSpareParts}) {
-        segment.spare_parts = spare_parts;
-        segment.is_skewed = spare_parts > 0;
+      int parts = 0;
+      for (const Manner& manner : kManners) {
+        segment.spare_parts = manner.spare_parts;
+        segment.is_skewed = manner.is_skewed;
+        segment.moves_in_place = manner.moves_in_place;
         segment.parts =
-            costs_.FewestParts(segment, around.resident, room_bytes * kHeldPercent / 100);
-        if (segment.parts == 0) continue;
+            costs_.FewestParts(segment, around.resident, room_bytes * manner.held_percent / 100);
+        if (segment.parts == 0 || (manner.moves_in_place && segment.parts == parts)) continue;
+        parts = segment.parts;
         may_grow = true;
         Evaluate(segment, index, chosen);
+        if (parts > kFewParts) continue;
+        segment.parts = kFinerParts;
+        Evaluate(segment, index, chosen);
+        break;
       }
     });
     return may_grow;
@@ -268,6 +328,7 @@ class Search {
   SegmentCosts costs_;
   const int steps_;
   std::vector<std::vector<State>> states_;  // per boundary
+  std::vector<int64_t> crossing_bytes_;     // likewise: of what is made before and read behind
 };
 
 }  // namespace

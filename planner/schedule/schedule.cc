@@ -88,6 +88,8 @@ absl::Status EmitAndTime(const Graph& graph, const NpuConfig& config, Schedule& 
   BERTH_ASSIGN_OR_RETURN(const SimReport report,
                          SimulateTiming(schedule.emitted.program.view(), config));
   schedule.makespan_cycles = report.makespan_cycles;
+  schedule.dram_cycles =
+      PeakDramCycles(report.dram_read_bytes + report.dram_write_bytes, config.dram);
   return absl::OkStatus();
 }
 
@@ -137,6 +139,7 @@ absl::StatusOr<Schedule> TryAllTiles(const Graph& graph, const NpuConfig& config
   for (const int64_t tile_percent : kTilePercent) {
     absl::StatusOr<Schedule> schedule = TryTiles(graph, config, options, begun, tile_percent);
     if (schedule.ok() || !absl::IsResourceExhausted(schedule.status())) return schedule;
+
     failure = schedule.status();
   }
   return failure;
@@ -178,6 +181,39 @@ Residency ChooseResidency(const Graph& graph, const NpuConfig& config,
   return local.planned.cost < given.planned.cost ? local : given;
 }
 
+absl::StatusOr<Schedule> Realize(const Residency& chosen, const NpuConfig& config,
+                                 const ScheduleOptions& options) {
+  BERTH_ASSIGN_OR_RETURN(const Schedule begun, Begin(chosen.graph, chosen.planned.plan, options));
+  absl::StatusOr<Schedule> schedule =
+      TryTiles(chosen.graph, config, options, begun, kTilePercent[0]);
+  if (schedule.ok()) schedule->is_reordered = chosen.is_reordered;
+  return schedule;
+}
+
+// The better of two plans, one of which believes that bands of rows without spare room do not make
+// wait: only the placement tells. Without double buffers the plan is the one that is better with.
+absl::StatusOr<Schedule> BestOfBeliefs(Graph& graph, const NpuConfig& config,
+                                       const ScheduleOptions& options, ResidencyOptions residency) {
+  ScheduleOptions judged = options;
+  if (!options.double_buffer) judged.double_buffer = judged.hoist = true;
+  Residency chosen = ChooseResidency(graph, config, options, residency);
+  Residency other{chosen.graph, {}, chosen.is_reordered};
+  residency.bands_spread = true;
+  std::future<absl::StatusOr<Schedule>> hopeful = std::async(std::launch::async, [&] {
+    other.planned = PlanResidency(other.graph, options.storage, config, residency);
+    return Realize(other, config, judged);
+  });
+  absl::StatusOr<Schedule> best = Realize(chosen, config, judged);
+  absl::StatusOr<Schedule> attempt = hopeful.get();
+  const bool other_wins = attempt.ok() && (!best.ok() || attempt->Objective() < best->Objective());
+  if (other_wins) best = std::move(attempt);
+  if (best.ok() && !options.double_buffer) {
+    best = Realize(other_wins ? other : chosen, config, options);
+  }
+  if (best.ok()) graph = std::move(chosen.graph);
+  return best;
+}
+
 absl::StatusOr<Schedule> WithResidency(Graph& graph, const NpuConfig& config,
                                        const ScheduleOptions& options) {
   absl::Status failure = ResourceExhausted("nothing fits on chip");
@@ -187,17 +223,8 @@ absl::StatusOr<Schedule> WithResidency(Graph& graph, const NpuConfig& config,
     residency.stripes = options.stripes;
     residency.tile_percent = kTilePercent[0];
     residency.limit_bytes = config.scratchpad.size_bytes * limit_percent / 100;
-    Residency chosen = ChooseResidency(graph, config, options, residency);
-    BERTH_ASSIGN_OR_RETURN(const Schedule begun,
-                           Begin(chosen.graph, std::move(chosen.planned.plan), options));
-    absl::StatusOr<Schedule> schedule =
-        TryTiles(chosen.graph, config, options, begun, residency.tile_percent);
-    if (schedule.ok()) {
-      schedule->is_reordered = chosen.is_reordered;
-      graph = std::move(chosen.graph);
-      return schedule;
-    }
-    if (!absl::IsResourceExhausted(schedule.status())) return schedule;
+    absl::StatusOr<Schedule> schedule = BestOfBeliefs(graph, config, options, residency);
+    if (schedule.ok() || !absl::IsResourceExhausted(schedule.status())) return schedule;
     failure = schedule.status();
   }
   return failure;

@@ -29,6 +29,10 @@ struct Schedule {
   ScratchpadPlan scratchpad;
   EmittedProgram emitted;
   int64_t makespan_cycles = 0;  // of the program, simulated
+  int64_t dram_cycles = 0;      // its bytes at the peak rate
+
+  // What the search minimises: bytes that are not moved save energy and leave room for others.
+  int64_t Objective() const { return makespan_cycles + dram_cycles; }
 };
 
 // May permute the nodes of `graph` where another order keeps more on chip; `Schedule::is_reordered`

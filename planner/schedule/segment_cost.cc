@@ -6,8 +6,10 @@
 #include "base/checked_math.h"
 #include "npu_sim/access.h"
 #include "npu_sim/timing.h"
+#include "planner/bounds.h"
 #include "planner/schedule/lower.h"
 #include "planner/schedule/prefetch.h"
+#include "planner/schedule/segment_pipeline.h"
 
 namespace berth {
 namespace {
@@ -31,16 +33,21 @@ int64_t DramBytes(const Command& command, const NpuConfig& config) {
   return bytes;
 }
 
-// Resident values, the first buffers, count for the whole of the segment.
-int64_t PeakBytes(const SampledCommands& sampled, size_t resident_count) {
+// Of resident values: the first buffers.
+int64_t ResidentBytes(const SampledCommands& sampled, size_t resident_count) {
   int64_t resident_bytes = 0;
   for (size_t i = 0; i < resident_count; ++i) {
     const VirtualBuffer& buffer = sampled.buffers[i];
     resident_bytes += AlignUp(buffer.size_bytes, buffer.alignment_bytes);
   }
-  if (sampled.sample.held_bytes > 0) return resident_bytes + sampled.sample.held_bytes;
+  return resident_bytes;
+}
+
+// What the segment has live besides resident values.
+int64_t OwnPeakBytes(const SampledCommands& sampled, size_t resident_count) {
+  if (sampled.sample.held_bytes > 0) return sampled.sample.held_bytes;
   const std::vector<int64_t> live = LiveBytes(sampled.commands, sampled.buffers, resident_count);
-  return resident_bytes + *std::max_element(live.begin(), live.end());
+  return *std::max_element(live.begin(), live.end());
 }
 
 }  // namespace
@@ -48,19 +55,32 @@ int64_t PeakBytes(const SampledCommands& sampled, size_t resident_count) {
 int64_t SegmentCost::Objective() const {
   constexpr int64_t kImperfectPercent = 20;
   const int64_t sum = matrix_cycles + vector_cycles + host_cycles + dram_cycles;
-  const int64_t units =
-      units_alternate ? matrix_cycles + vector_cycles : std::max(matrix_cycles, vector_cycles);
-  const int64_t longest = std::max({units, host_cycles, dram_cycles});
-  return longest + (sum - longest) * kImperfectPercent / 100 + dram_cycles;
+  const int64_t busiest = std::max({matrix_cycles, vector_cycles, host_cycles, dram_cycles});
+  const int64_t longest = std::max(busiest, pipeline_cycles);
+  return longest + (sum - busiest) * kImperfectPercent / 100 + dram_cycles;
 }
 
 SegmentCosts::SegmentCosts(const Graph& graph, const StoragePlan& storage, const NpuConfig& config,
-                           int64_t tile_percent)
+                           int64_t tile_percent, bool bands_spread)
     : graph_(graph),
       storage_(storage),
       config_(config),
       tile_percent_(tile_percent),
-      tables_(graph) {}
+      bands_spread_(bands_spread),
+      tables_(graph),
+      matrix_cycles_(1, 0),
+      constant_bytes_(1, 0) {
+  for (const Node& node : graph.nodes) {
+    int64_t bytes = 0;
+    for (const ValueId id : ReadValues(node)) {
+      if (id != ValueId::kNone && graph.at(id).constant != nullptr) {
+        bytes += graph.at(id).type.ByteCount();
+      }
+    }
+    matrix_cycles_.push_back(matrix_cycles_.back() + MappedCycles(graph, node, config.matrix));
+    constant_bytes_.push_back(constant_bytes_.back() + bytes);
+  }
+}
 
 std::vector<int> SegmentCosts::TouchedBuffers(const Segment& segment) const {
   std::set<int> touched;
@@ -106,8 +126,8 @@ std::optional<SegmentCost> SegmentCosts::Evaluate(const Segment& segment,
   const int64_t step_bytes = std::max<int64_t>(config_.scratchpad.size_bytes / kFreeSteps, 64);
   const int64_t free_bytes =
       (config_.scratchpad.size_bytes - passing_bytes) / step_bytes * step_bytes;
-  const Key key{segment.begin_step, segment.end_step, segment.parts, segment.spare_parts,
-                segment.is_skewed,  resident,         free_bytes};
+  const Key key{segment.begin_step, segment.end_step,       segment.parts, segment.spare_parts,
+                segment.is_skewed,  segment.moves_in_place, resident,      free_bytes};
   auto found = known_.find(key);
   if (found == known_.end()) {
     SetHomes(segment, resident);
@@ -134,27 +154,75 @@ std::optional<SegmentCost> SegmentCosts::Lower(const Segment& segment,
   SegmentCost cost;
   int64_t setup_cycles = 0;
   const std::vector<SegmentSample::Run>& runs = sample->sample.runs;
+  std::vector<RunCycles> run_cycles(runs.size());
+  for (size_t run = 0; run < runs.size(); ++run) {
+    run_cycles[run].moves_result = runs[run].moves_result;
+  }
   for (size_t i = 0, run = 0; i < sample->commands.size(); ++i) {
     while (run + 1 < runs.size() && runs[run + 1].begin_command <= i) ++run;
     const Command& command = sample->commands[i];
-    const int64_t repeats = runs[run].repeats;
-    const EngineKind engine = EngineOf(command.opcode);
-    if (engine == EngineKind::kDma) {
-      cost.dram_bytes += DramBytes(command, config) * repeats;
-      setup_cycles += CommandCycles(command, config) * repeats;
+    const int64_t repeats = runs[run].repeats, cycles = CommandCycles(command, config);
+    switch (EngineOf(command.opcode)) {
+      case EngineKind::kDma:
+        cost.dram_bytes += DramBytes(command, config) * repeats;
+        setup_cycles += cycles * repeats;
+        break;
+      case EngineKind::kMatrix:
+        cost.matrix_cycles += cycles * repeats;
+        AddMatrixCommand(cycles, run_cycles[run]);
+        break;
+      case EngineKind::kVector:
+        cost.vector_cycles += cycles * repeats;
+        if (i < runs[run].compute_command) {
+          run_cycles[run].copy += cycles;
+        } else {
+          AddVectorCommand(cycles, run_cycles[run]);
+        }
+        break;
+      default:
+        cost.host_cycles += cycles * repeats;
+    }
+  }
+  cost.pipeline_cycles = run_cycles[0].end;
+  if (segment.is_striped()) {
+    cost.pipeline_cycles = PipelineCycles(graph_, storage_, tables_, segment, sample->sample,
+                                          run_cycles, bands_spread_);
+  }
+  cost.dram_cycles = std::max(PeakDramCycles(cost.dram_bytes, config.dram),
+                              setup_cycles / std::max<int64_t>(config.dma.channels, 1));
+  const int64_t own_bytes = OwnPeakBytes(*sample, resident.size());
+  cost.peak_bytes = ResidentBytes(*sample, resident.size()) + own_bytes;
+  cost.first_load_bytes = std::min(cost.dram_bytes, own_bytes);
+  if (segment.is_striped()) cost.first_load_bytes = HeldWeightBytes(graph_, storage_, segment);
+  return cost;
+}
+
+int64_t SegmentCosts::LeastObjective(const Segment& segment,
+                                     const std::vector<int>& resident) const {
+  const auto begin = static_cast<size_t>(segment.begin_step);
+  const auto end = static_cast<size_t>(segment.end_step);
+  SegmentCost least;
+  least.matrix_cycles = matrix_cycles_[end] - matrix_cycles_[begin];
+  int64_t bytes = constant_bytes_[end] - constant_bytes_[begin];
+  for (const int b : TouchedBuffers(segment)) {
+    const StorageBuffer& buffer = storage_.buffers[static_cast<size_t>(b)];
+    const bool is_inside =
+        buffer.begin_step >= segment.begin_step && buffer.end_step <= segment.end_step;
+    if (buffer.kind == RegionKind::kConstants) continue;
+    if (buffer.kind == RegionKind::kPool &&
+        (is_inside || std::binary_search(resident.begin(), resident.end(), b))) {
       continue;
     }
-    (engine == EngineKind::kMatrix   ? cost.matrix_cycles
-     : engine == EngineKind::kVector ? cost.vector_cycles
-                                     : cost.host_cycles) +=
-        CommandCycles(command, config) * repeats;
+    bytes += buffer.size_bytes;
   }
-  cost.dram_cycles = std::max(
-      CeilDiv(cost.dram_bytes * 1000, std::max<int64_t>(config.dram.peak_millibytes_per_cycle, 1)),
-      setup_cycles / std::max<int64_t>(config.dma.channels, 1));
-  cost.units_alternate = sample->sample.units_alternate;
-  cost.peak_bytes = PeakBytes(*sample, resident.size());
-  return cost;
+  least.dram_cycles = PeakDramCycles(bytes, config_.dram);
+  return least.Objective();
+}
+
+int64_t SegmentCosts::ExposedCycles(const SegmentCost& cost, int64_t busy_bytes) const {
+  const int64_t room_bytes = std::max<int64_t>(config_.scratchpad.size_bytes - busy_bytes, 0);
+  const int64_t exposed_bytes = std::max<int64_t>(cost.first_load_bytes - room_bytes, 0);
+  return PeakDramCycles(exposed_bytes, config_.dram);
 }
 
 bool SegmentCosts::HasLags(const Segment& segment) {
@@ -200,7 +268,7 @@ int SegmentCosts::FewestParts(Segment segment, const std::vector<int>& resident,
   };
   const auto [found, is_new] =
       fewest_.try_emplace(Key{segment.begin_step, segment.end_step, 0, segment.spare_parts,
-                              segment.is_skewed, resident, budget_bytes},
+                              segment.is_skewed, segment.moves_in_place, resident, budget_bytes},
                           0);
   if (!is_new) return found->second;
   SetHomes(segment, resident);

@@ -1,5 +1,6 @@
 // What a segment costs with a given part of its values on chip: it is lowered as it would be, and
-// its commands are added up by engine. Waits between engines are not simulated.
+// its commands are added up by engine; how the units wait for one another is worked out step by
+// step (segment_pipeline.h).
 #pragma once
 
 #include <map>
@@ -15,10 +16,11 @@ namespace berth {
 
 struct SegmentCost {
   int64_t matrix_cycles = 0, vector_cycles = 0, host_cycles = 0;
+  int64_t pipeline_cycles = 0;  // matrix and vector unit together, with their waits
   int64_t dram_cycles = 0;
   int64_t dram_bytes = 0;
-  bool units_alternate = false;  // matrix and vector unit do not overlap
   int64_t peak_bytes = 0;        // of scratchpad, resident values that the segment touches included
+  int64_t first_load_bytes = 0;  // what it must load before it is under way
 
   // What the search minimises: the cycles of engines that overlap, though not perfectly, and those
   // of DRAM once more, since bytes that are not moved save energy and leave room for others.
@@ -28,9 +30,9 @@ struct SegmentCost {
 class SegmentCosts {
  public:
   // `storage` is without in-place sharing: one buffer for each value and its views. The arguments
-  // must outlive this.
+  // must outlive this. `bands_spread`: see PipelineCycles.
   SegmentCosts(const Graph& graph, const StoragePlan& storage, const NpuConfig& config,
-               int64_t tile_percent);
+               int64_t tile_percent, bool bands_spread);
 
   // Buffers (of the storage plan) that the steps of the segment touch, ascending.
   std::vector<int> TouchedBuffers(const Segment& segment) const;
@@ -39,6 +41,14 @@ class SegmentCosts {
   // of others. Nothing where it does not lower or fit in `limit_bytes`.
   std::optional<SegmentCost> Evaluate(const Segment& segment, const std::vector<int>& resident,
                                       int64_t passing_bytes, int64_t limit_bytes);
+
+  // What Objective is at least: the array's own cycles of the steps, and every byte that must cross
+  // to or from DRAM once.
+  int64_t LeastObjective(const Segment& segment, const std::vector<int>& resident) const;
+
+  // Cycles for which the segment's first loads keep it waiting where the segment before has
+  // `busy_bytes` of the scratchpad live, so that they cannot be early.
+  int64_t ExposedCycles(const SegmentCost& cost, int64_t busy_bytes) const;
 
   // Fewest parts (> 1) of which the rows and weights fit into `budget_bytes`; 0: no number does.
   int FewestParts(Segment segment, const std::vector<int>& resident, int64_t budget_bytes);
@@ -59,9 +69,12 @@ class SegmentCosts {
   StoragePlan storage_;
   const NpuConfig& config_;
   const int64_t tile_percent_;
+  const bool bands_spread_;
   SegmentTables tables_;
+  std::vector<int64_t> matrix_cycles_;   // of the steps before each, at the least
+  std::vector<int64_t> constant_bytes_;  // likewise: read by them
   std::vector<int> changed_;
-  using Key = std::tuple<int, int, int, int, bool, std::vector<int>, int64_t>;
+  using Key = std::tuple<int, int, int, int, bool, bool, std::vector<int>, int64_t>;
   std::map<Key, std::optional<SegmentCost>> known_;
   std::map<Key, int> fewest_;  // by budget; parts are 0
 };

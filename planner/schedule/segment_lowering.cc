@@ -45,10 +45,12 @@ absl::StatusOr<TileShape> ChooseTile(const LoweringContext& context, int step, c
           .tiles[{step, call.part.range.count, OnChipBits(call), budget.scratchpad_bytes}];
   if (!known.empty()) return known;
   const OpDef& op = GetOpDef(call.node->kind);
+  const NpuConfig& machine = context.builder.config();
   absl::StatusOr<TileShape> tile =
-      DefaultTile(op, call, budget.scratchpad_bytes, budget.accumulator_bytes);
+      DefaultTile(op, call, {budget.scratchpad_bytes, budget.accumulator_bytes, machine});
   if (absl::IsResourceExhausted(tile.status())) {
-    tile = DefaultTile(op, call, budget.scratchpad_limit_bytes, budget.accumulator_limit_bytes);
+    tile = DefaultTile(op, call,
+                       {budget.scratchpad_limit_bytes, budget.accumulator_limit_bytes, machine});
   }
   if (!tile.ok()) return Annotate(tile.status(), WhereIs(*call.node));
   known = *tile;
@@ -109,19 +111,25 @@ class StripedSegment {
     std::map<std::vector<int64_t>, size_t> known;  // to sample.runs
     for (int part = 0; part < plan_.parts; ++part) {
       for (int step = segment_.begin_step; step < segment_.end_step; ++step) {
+        if (MadeBy(step, part).count == 0) {
+          sample.run_of_step.push_back(-1);
+          continue;
+        }
         const auto [found, is_new] = known.try_emplace(KeyOf(step, part), sample.runs.size());
+        sample.run_of_step.push_back(static_cast<int>(found->second));
         if (!is_new) {
           ++sample.runs[found->second].repeats;
           PretendDone(step, part);
           continue;
         }
-        sample.runs.push_back({context_.builder.commands().size(), 1});
+        const size_t begin_command = context_.builder.commands().size();
         BERTH_RETURN_IF_ERROR(RunStep(step, part, budget));
+        sample.runs.push_back({begin_command, compute_command_, moves_result_, 1});
       }
     }
     std::move(in_dram_.begin(), in_dram_.end(), context_.placements.begin());
-    sample.units_alternate = plan_.has_lags && !segment_.is_skewed;
     sample.held_bytes = HeldBytes(context_.graph, context_.storage, plan_, segment_) + tile_bytes_;
+    sample.bands = std::move(plan_);
     return sample;
   }
 
@@ -144,7 +152,6 @@ class StripedSegment {
 
   std::vector<int64_t> KeyOf(int step, int part) {
     std::vector<int64_t> key = {step, MadeBy(step, part).count};
-    if (key[1] == 0) return key;
     key.push_back(weights_.empty() ? 0 : static_cast<int64_t>(weights_.size()));
     for (const Band* band : BandsOf(step)) {
       const BandState& state = StateOf(*band);
@@ -152,13 +159,13 @@ class StripedSegment {
       const bool moves = IsFull(*band, state, rows);
       key.push_back(rows.end() - state.end_row);
       key.push_back(moves ? state.end_row - rows.begin : -1);
+      key.push_back(moves ? rows.begin - state.first_row : 0);
     }
     return key;
   }
 
   // The bands move on without commands.
   void PretendDone(int step, int part) {
-    if (MadeBy(step, part).count == 0) return;
     for (const Band* band : BandsOf(step)) {
       BandState& state = StateOf(*band);
       const IndexRange rows = band->held[static_cast<size_t>(part)];
@@ -176,7 +183,10 @@ class StripedSegment {
     for (const ValueId read : ReadValues(node)) PrepareInput(read, part);
     const ValueId out = node.outputs[0];
     Band* band = BandOf(out);
+    moves_result_ = band != nullptr && StateOf(*band).buffer != kNoSlot &&
+                    IsFull(*band, StateOf(*band), band->held[static_cast<size_t>(part)]);
     if (band != nullptr) Advance(*band, part);
+    compute_command_ = context_.builder.commands().size();
     const int axis = plan_.axes[static_cast<size_t>(step - segment_.begin_step)];
     const NodeCall call(context_.graph, node, {axis, rows}, context_.placements);
     BERTH_ASSIGN_OR_RETURN(const TileShape tile, ChooseTile(context_, step, call.call(), budget));
@@ -238,7 +248,8 @@ class StripedSegment {
   }
 
   // The band holds what `part` needs: fresh rows are loaded or yet to be made, behind those that it
-  // has; where its buffer ends, rows that are still needed are copied to a fresh one.
+  // has; where its buffer ends, rows that are still needed are copied to the beginning of a fresh
+  // one, or of their own.
   void Advance(const Band& band, int part) {
     BandState& state = StateOf(band);
     const IndexRange rows = band.held[static_cast<size_t>(part)];
@@ -248,23 +259,34 @@ class StripedSegment {
     state.end_row = rows.end();
     if (moves) {
       state.first_row = rows.begin;
-      state.buffer =
-          context_.builder.NewBuffer(MemorySpace::kScratchpad, band.buffer_bytes(), "rows");
+      if (state.buffer == kNoSlot || !segment_.moves_in_place) {
+        state.buffer =
+            context_.builder.NewBuffer(MemorySpace::kScratchpad, band.buffer_bytes(), "rows");
+      }
     }
     const bool is_first = before.buffer == kNoSlot;
     const int64_t kept_end = is_first ? rows.begin : before.end_row;
     const IndexRange fresh{kept_end, rows.end() - kept_end};
     const IndexRange kept{rows.begin, kept_end - rows.begin};
+    if (moves && segment_.moves_in_place) Keep(band, before, state, kept);
     for (const ValueId id : band.loaded) LoadRows(id, View(band, state, id, fresh), fresh);
     if (!moves) return;
-    if (kept.count > 0) {
-      for (const ValueId id : band.values) {
-        context_.builder.Copy(View(band, state, id, kept), View(band, before, id, kept));
-      }
-    }
+    if (!segment_.moves_in_place) Keep(band, before, state, kept);
     for (const ValueId id : band.all) {
       const StoragePlace& place = context_.storage.places[Index(id)];
       Place(id, state.buffer, place.offset_bytes - rows.begin * band.row_bytes, place.stride_bytes);
+    }
+  }
+
+  // Copies the rows that are still to be read from one place to another, in groups that do not
+  // overlap themselves.
+  void Keep(const Band& band, const BandState& from, const BandState& to, IndexRange kept) {
+    const int64_t group = from.buffer == to.buffer ? to.first_row - from.first_row : kept.count;
+    for (int64_t row = kept.begin; row < kept.end(); row += group) {
+      const IndexRange rows{row, std::min(group, kept.end() - row)};
+      for (const ValueId id : band.values) {
+        context_.builder.Copy(View(band, to, id, rows), View(band, from, id, rows));
+      }
     }
   }
 
@@ -300,6 +322,8 @@ class StripedSegment {
   std::vector<BandState> states_;        // per band
   std::vector<ValueId> weights_;         // those that are not loaded yet
   int64_t tile_bytes_ = 0;               // of the largest tile so far
+  size_t compute_command_ = 0;           // of the last step: the first behind those that bring rows
+  bool moves_result_ = false;            // of the last step
   std::map<int, TileShape> tiles_;       // by step, of its last part
 };
 
@@ -350,7 +374,9 @@ absl::StatusOr<SegmentSample> LowerSample(const LoweringContext& context, const 
   }
   std::vector<std::string> decisions(context.graph.nodes.size());
   BERTH_RETURN_IF_ERROR(LowerSegment(context, segment, budget, decisions));
-  return SegmentSample{{{0, 1}}, false, 0};
+  SegmentSample sample;
+  sample.runs.emplace_back();
+  return sample;
 }
 
 }  // namespace berth

@@ -46,10 +46,15 @@ struct SegmentSample {
   // Commands from begin_command on (to the next run's) are executed `repeats` times.
   struct Run {
     size_t begin_command = 0;
+    size_t compute_command = 0;  // the first that does not only bring rows
+    bool moves_result = false;   // the buffer of the result's rows was full
     int64_t repeats = 1;
   };
   std::vector<Run> runs;
-  bool units_alternate = false;  // matrix and vector unit wait for one another in every part
+  // Of a striped segment: position in `runs` of what every step (the inner index) does in every
+  // part, -1 for nothing.
+  std::vector<int> run_of_step;
+  BandPlan bands;
   int64_t held_bytes = 0;  // of a striped segment: rows, weights and the largest tile; 0: whole
 };
 

@@ -19,6 +19,9 @@ struct Segment {
   // The matrix unit works on rows that the vector unit finished in the part before, so that neither
   // waits for the other.
   bool is_skewed = false;
+  // Rows that are still needed move to the beginning of their own buffer instead of to a fresh one:
+  // the fewest bytes, but who reads the rows and who makes the next must wait for each other.
+  bool moves_in_place = false;
   bool is_striped() const { return parts > 1; }
   friend bool operator==(const Segment&, const Segment&) = default;
 };

@@ -213,7 +213,7 @@ TEST(DefaultTile, ShrinksInOrderAndBalances) {
   const Node node;
   OpCall call;
   call.node = &node;
-  const auto tile = [&](int64_t bytes) { return DefaultTile(op, call, bytes, 0); };
+  const auto tile = [&](int64_t bytes) { return DefaultTile(op, call, {bytes, 0, NpuConfig{}}); };
   EXPECT_THAT(*tile(100 * 64 * 4), ElementsAre(100, 64));
   // 60 rows would fit; 50 and 50 are as few tiles.
   EXPECT_THAT(*tile(60 * 64 * 4), ElementsAre(50, 64));

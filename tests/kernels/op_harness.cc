@@ -178,8 +178,9 @@ class MachineRun {
     const OpDef& op = GetOpDef(node.kind);
     const NodeCall call(graph_, node, part, placements_);
     BERTH_ASSIGN_OR_RETURN(const TileShape tile,
-                           DefaultTile(op, call.call(), options_.scratchpad_bytes * 45 / 100,
-                                       options_.accumulator_bytes * 45 / 100));
+                           DefaultTile(op, call.call(),
+                                       {options_.scratchpad_bytes * 45 / 100,
+                                        options_.accumulator_bytes * 45 / 100, builder.config()}));
     const size_t begin = builder.commands().size();
     builder.SetReads(node);
     BERTH_RETURN_IF_ERROR(op.lower(call.call(), tile, builder));
