@@ -23,5 +23,6 @@ void AddLayerCommand(CLI::App& app, CommandAction& action);
 void AddDramCommand(CLI::App& app, CommandAction& action);
 void AddTargetsCommand(CLI::App& app, CommandAction& action);
 void AddDemoCommand(CLI::App& app, CommandAction& action);
+void AddBenchCommand(CLI::App& app, CommandAction& action);
 
 }  // namespace berth

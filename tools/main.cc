@@ -49,6 +49,7 @@ int RunCommandLine(int argc, char** argv) {
   berth::AddLayerCommand(app, action);
   berth::AddDramCommand(app, action);
   berth::AddTargetsCommand(app, action);
+  berth::AddBenchCommand(app, action);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -3,18 +3,26 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <cstring>
+#include <vector>
 
 #include "base/checked_math.h"
 
 namespace berth {
 namespace {
 
+constexpr int64_t kOpenBytes = 256 * 1024 * 1024;
+
 class HostRange : public AddressRange {
  public:
   HostRange(std::byte* base, int64_t size_bytes, int64_t page_bytes)
-      : base_(base), size_bytes_(size_bytes), page_bytes_(page_bytes) {}
+      : base_(base),
+        size_bytes_(size_bytes),
+        page_bytes_(page_bytes),
+        is_open_(static_cast<size_t>(CeilDiv(size_bytes, kOpenBytes))) {}
   HostRange(const HostRange&) = delete;
   HostRange& operator=(const HostRange&) = delete;
   ~HostRange() override { munmap(base_, static_cast<size_t>(size_bytes_)); }
@@ -23,26 +31,34 @@ class HostRange : public AddressRange {
   int64_t size_bytes() const override { return size_bytes_; }
   int64_t page_bytes() const override { return page_bytes_; }
 
+  // Memory comes with the first touch of a page; what is asked of the system here is access, in
+  // large pieces and once, since that costs a microsecond each time.
   absl::Status Commit(int64_t offset_bytes, int64_t size_bytes) override {
-    if (mprotect(base_ + offset_bytes, static_cast<size_t>(size_bytes), PROT_READ | PROT_WRITE) ==
-        0) {
-      return absl::OkStatus();
+    for (int64_t piece = offset_bytes / kOpenBytes;
+         piece <= (offset_bytes + size_bytes - 1) / kOpenBytes; ++piece) {
+      std::atomic<bool>& is_open = is_open_[static_cast<size_t>(piece)];
+      if (is_open.load(std::memory_order_relaxed)) continue;
+      const int64_t begin_bytes = piece * kOpenBytes;
+      const int64_t open_bytes = std::min(kOpenBytes, size_bytes_ - begin_bytes);
+      if (mprotect(base_ + begin_bytes, static_cast<size_t>(open_bytes), PROT_READ | PROT_WRITE) !=
+          0) {
+        return ResourceExhausted("dynamic pool: cannot commit {} bytes: {}", size_bytes,
+                                 std::strerror(errno));
+      }
+      is_open.store(true, std::memory_order_relaxed);
     }
-    return ResourceExhausted("dynamic pool: cannot commit {} bytes: {}", size_bytes,
-                             std::strerror(errno));
+    return absl::OkStatus();
   }
 
   void Release(int64_t offset_bytes, int64_t size_bytes) override {
-    // The pages go at once; that they are out of reach then only helps to find errors, so a
-    // refusal (of the system, to split its mapping further) does no harm.
     madvise(base_ + offset_bytes, static_cast<size_t>(size_bytes), MADV_DONTNEED);
-    mprotect(base_ + offset_bytes, static_cast<size_t>(size_bytes), PROT_NONE);
   }
 
  private:
   std::byte* base_;
   int64_t size_bytes_;
   int64_t page_bytes_;
+  std::vector<std::atomic<bool>> is_open_;  // by piece
 };
 
 class VirtualRange : public AddressRange {
