@@ -28,9 +28,11 @@ bool IsRuledOut(const PoolProblem& problem, const PoolLowerBound& bound) {
   return problem.capacity_bytes && bound.bound_bytes > *problem.capacity_bytes;
 }
 
-// Leaves in `bound_bytes` what the search proves.
+// Leaves in `bound_bytes` what the search proves, and in `blocked_block` where options.only_rotate
+// ended it.
 Incumbent Search(const PoolProblem& problem, const BlockSet& set, const PoolLowerBound& bound,
-                 const PoolOptions& options, WorkBudget* budget, int64_t* bound_bytes) {
+                 const PoolOptions& options, WorkBudget* budget, int64_t* bound_bytes,
+                 int32_t* blocked_block) {
   Incumbent incumbent;
   incumbent.on_better = options.on_better_plan;
   if (IsRuledOut(problem, bound)) {
@@ -39,8 +41,15 @@ Incumbent Search(const PoolProblem& problem, const BlockSet& set, const PoolLowe
     return incumbent;
   }
   if (problem.objective == PoolObjective::kFitThenReuse) {
-    incumbent.Offer(PlaceForReuse(set, *problem.capacity_bytes, budget), "reuse distance");
-    if (!incumbent.offset_bytes.empty()) return incumbent;
+    Trial trial = PlaceForReuse(set, *problem.capacity_bytes, budget);
+    if (trial.is_complete) {
+      incumbent.Offer(std::move(trial), "reuse distance");
+      return incumbent;
+    }
+    if (options.only_rotate && !trial.blocked_blocks.empty()) {
+      *blocked_block = trial.blocked_blocks[0];
+      return incumbent;
+    }
   }
   const int64_t target_bytes = TargetBytes(problem, bound);
   const int64_t spent_before_units = budget->spent_units;
@@ -90,7 +99,16 @@ absl::StatusOr<PoolPlan> PlanPool(const PoolProblem& problem, const PoolOptions&
   const PoolLowerBound bound = ComputeLowerBound(set);
   WorkBudget budget = {options.work_limit_units, options.should_stop};
   int64_t bound_bytes = bound.bound_bytes;
-  Incumbent incumbent = Search(problem, set, bound, options, &budget, &bound_bytes);
+  int32_t blocked_block = -1;
+  Incumbent incumbent = Search(problem, set, bound, options, &budget, &bound_bytes, &blocked_block);
+  if (blocked_block >= 0) {
+    const Block& block = set.blocks[blocked_block];
+    plan.status = PoolStatus::kTimeout;
+    plan.conflict = PoolConflict{.step = set.section_steps[block.begin_section],
+                                 .available_bytes = *problem.capacity_bytes,
+                                 .excess_bytes = block.size_bytes};
+    return plan;
+  }
 
   for (int32_t block : set.block_of_item) {
     plan.offset_bytes.push_back(incumbent.offset_bytes[block]);

@@ -21,6 +21,10 @@ struct PoolOptions {
   // 100 ms: little beside a compile, and the gain of more is small.
   int64_t work_limit_units = 30'000'000;
   uint64_t seed = 1;  // of the improvement
+  // With kFitThenReuse: gives up where rotating blocks through the memory does not fit them. The
+  // plan then has no offsets, and its conflict tells the step and the bytes for which no room was
+  // left.
+  bool only_rotate = false;
   // Of the search, where it takes more than a few milliseconds. The plan does not depend on it.
   int threads = 1;
   // Ends the search early when it returns true (time limits, cancelled requests): the plan then

@@ -14,6 +14,8 @@ namespace {
 
 constexpr int64_t kAsLongAsPossible = std::numeric_limits<int64_t>::max();
 constexpr int64_t kEnoughSteps[] = {kAsLongAsPossible, 64, 16, 4, 1};
+constexpr uint8_t kTightest = std::size(kEnoughSteps) - 1;
+constexpr int kMostSweeps = 96;    // of which each packs tighter where the one before failed
 constexpr double kLongFactor = 8;  // a block this many times longer than the median is long
 
 // Blocks placed before the sweep; the sweep goes around them.
@@ -38,13 +40,16 @@ class ReuseSweep {
   ReuseSweep(const BlockSet& set, const Pinned& pinned, int64_t capacity_bytes)
       : set_(set), pinned_(pinned), map_(capacity_bytes), capacity_bytes_(capacity_bytes) {}
 
-  Trial Run(int64_t enough_steps, WorkBudget* budget) {
+  // `tightness`: by block, a position in kEnoughSteps.
+  Trial Run(const std::vector<uint8_t>& tightness, WorkBudget* budget) {
     Trial trial;
     trial.offset_bytes = pinned_.offset_bytes;
     for (int32_t index : BlocksByBegin()) {
       int64_t& offset_bytes = trial.offset_bytes[index];
       budget->Spend(map_.SegmentCount());
-      if (offset_bytes == kNoOffset) offset_bytes = FindOffset(set_.blocks[index], enough_steps);
+      if (offset_bytes == kNoOffset) {
+        offset_bytes = FindOffset(set_.blocks[index], kEnoughSteps[tightness[index]]);
+      }
       const int64_t end_bytes = offset_bytes + set_.blocks[index].size_bytes;
       if (offset_bytes == kNoOffset || end_bytes > capacity_bytes_) {
         trial.blocked_blocks = {index};
@@ -140,21 +145,44 @@ std::vector<int64_t> PackLongBlocks(const BlockSet& set, int64_t capacity_bytes,
   return trial.is_complete ? trial.offset_bytes : FixedOffsets(set);
 }
 
+// Packs tighter what lives beside the block, and what lives beside that at its beginning. False
+// where nothing can be tighter.
+bool Tighten(const BlockSet& set, const Block& blocked, std::vector<uint8_t>& tightness) {
+  int32_t begin_section = blocked.begin_section;
+  for (const Block& block : set.blocks) {
+    if (block.begin_section <= blocked.begin_section && block.end_section > blocked.begin_section) {
+      begin_section = std::min(begin_section, block.begin_section);
+    }
+  }
+  bool is_tighter = false;
+  for (size_t i = 0; i < set.blocks.size(); ++i) {
+    const Block& block = set.blocks[i];
+    const bool is_near =
+        block.begin_section < blocked.end_section && block.end_section > begin_section;
+    if (!is_near || tightness[i] == kTightest) continue;
+    ++tightness[i];
+    is_tighter = true;
+  }
+  return is_tighter;
+}
+
 }  // namespace
 
 Trial PlaceForReuse(const BlockSet& set, int64_t capacity_bytes, WorkBudget* budget) {
   if (set.blocks.empty()) return {.is_complete = true};
   const Pinned fixed_only = MakePinned(set, FixedOffsets(set));
   const Pinned long_first = MakePinned(set, PackLongBlocks(set, capacity_bytes, budget));
-  for (int64_t enough_steps : kEnoughSteps) {
-    for (const Pinned* pinned : {&fixed_only, &long_first}) {
-      if (pinned == &long_first && long_first.by_begin == fixed_only.by_begin) continue;
-      if (budget->IsExhausted()) return {};
-      Trial trial = ReuseSweep(set, *pinned, capacity_bytes).Run(enough_steps, budget);
+  Trial trial;
+  for (const Pinned* pinned : {&fixed_only, &long_first}) {
+    if (pinned == &long_first && long_first.by_begin == fixed_only.by_begin) continue;
+    std::vector<uint8_t> tightness(set.blocks.size(), 0);
+    for (int sweep = 0; sweep < kMostSweeps && !budget->IsExhausted(); ++sweep) {
+      trial = ReuseSweep(set, *pinned, capacity_bytes).Run(tightness, budget);
       if (trial.is_complete) return trial;
+      if (!Tighten(set, set.blocks[trial.blocked_blocks[0]], tightness)) break;
     }
   }
-  return {};
+  return trial;
 }
 
 PoolReuse MeasureReuse(const BlockSet& set, absl::Span<const int64_t> block_offsets) {

@@ -3,9 +3,10 @@
 // On the machine, a buffer that takes bytes which another has just left must wait for that one's
 // last command; bytes left long ago cost nothing. So blocks are placed in order of time, each on
 // the free bytes whose last use is the longest ago (never-used bytes first): consecutive buffers
-// rotate through the memory. Where that scatters the free bytes too much to fit, long-lived blocks
-// are placed first, at the bottom, and a rest of 64, 16, 4 and then 1 steps is taken as long
-// enough, with the lowest such window: the less rest is asked for, the tighter the packing.
+// rotate through the memory. Where that scatters the free bytes too much to fit, a rest of 64, 16, 4
+// and then 1 steps is taken as long enough for the blocks around that time, with the lowest such
+// window: the less rest is asked for, the tighter the packing. If that does not fit either, it is
+// tried again with long-lived blocks placed first, at the bottom.
 //
 // An alias group is placed by its outline (its largest size over its whole life).
 // O(n x segments) for each attempt, see address_map.h.
@@ -21,7 +22,7 @@
 
 namespace berth {
 
-// Incomplete where no attempt fits; the caller then falls back on the lowest height.
+// Incomplete where no attempt fits: names the block for which there was no room in the last.
 Trial PlaceForReuse(const BlockSet& set, int64_t capacity_bytes, WorkBudget* budget);
 
 PoolReuse MeasureReuse(const BlockSet& set, absl::Span<const int64_t> block_offsets);

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <map>
 
+#include "base/checked_math.h"
+
 namespace berth {
 namespace {
 
@@ -44,7 +46,7 @@ struct Placed {
 };
 
 absl::StatusOr<Placed> PlaceSpace(const LoweredProgram& lowered, MemorySpace space,
-                                  int64_t capacity_bytes, bool alias_roles,
+                                  int64_t capacity_bytes, const PlaceOptions& options,
                                   const std::vector<BufferLife>& lives,
                                   std::vector<int64_t>& offset_bytes) {
   PoolProblem problem;
@@ -62,8 +64,8 @@ absl::StatusOr<Placed> PlaceSpace(const LoweredProgram& lowered, MemorySpace spa
     item.name = fmt::format("{}/{}", lowered.ops[buffer.op].name, buffer.role);
     problem.items.push_back(std::move(item));
   }
-  if (alias_roles) AliasRoles(lowered, problem.items);
-  BERTH_ASSIGN_OR_RETURN(PoolPlan plan, PlanPool(problem, PoolOptions{}));
+  if (!options.double_buffer) AliasRoles(lowered, problem.items);
+  BERTH_ASSIGN_OR_RETURN(PoolPlan plan, PlanPool(problem, {.only_rotate = options.only_rotate}));
   if (plan.conflict) {
     const std::string_view memory =
         space == MemorySpace::kScratchpad ? "scratchpad" : "accumulator";
@@ -85,12 +87,11 @@ absl::StatusOr<ScratchpadPlan> PlaceBuffers(const LoweredProgram& lowered, const
   ScratchpadPlan result;
   result.lives = FindBufferLives(lowered.commands, lowered.buffers.size());
   result.offset_bytes.assign(lowered.buffers.size(), 0);
-  const bool alias = !options.double_buffer;
   BERTH_ASSIGN_OR_RETURN(Placed scratchpad,
                          PlaceSpace(lowered, MemorySpace::kScratchpad, config.scratchpad.size_bytes,
-                                    alias, result.lives, result.offset_bytes));
+                                    options, result.lives, result.offset_bytes));
   BERTH_ASSIGN_OR_RETURN(Placed accumulator, PlaceSpace(lowered, MemorySpace::kAccumulator,
-                                                        config.accumulator.size_bytes, alias,
+                                                        config.accumulator.size_bytes, options,
                                                         result.lives, result.offset_bytes));
   result.shortage = scratchpad.shortage ? scratchpad.shortage : accumulator.shortage;
   result.scratchpad = std::move(scratchpad.plan);
@@ -98,6 +99,32 @@ absl::StatusOr<ScratchpadPlan> PlaceBuffers(const LoweredProgram& lowered, const
   result.accumulator = std::move(accumulator.plan);
   result.accumulator_buffers = accumulator.buffers;
   return result;
+}
+
+std::vector<uint32_t> FreeFrom(const LoweredProgram& lowered, const ScratchpadPlan& plan) {
+  constexpr int64_t kGranuleBytes = 64;
+  std::vector<uint32_t> by_begin;
+  for (uint32_t i = 0; i < lowered.buffers.size(); ++i) {
+    const bool is_used = plan.lives[i].end_command > 0;
+    if (is_used && lowered.buffers[i].space == MemorySpace::kScratchpad) by_begin.push_back(i);
+  }
+  std::sort(by_begin.begin(), by_begin.end(), [&](uint32_t a, uint32_t b) {
+    return std::pair(plan.lives[a].begin_command, a) < std::pair(plan.lives[b].begin_command, b);
+  });
+  std::vector<uint32_t> free_from(lowered.buffers.size(), 0);
+  std::vector<uint32_t> last_end;  // per granule
+  for (const uint32_t i : by_begin) {
+    const int64_t begin_bytes = plan.offset_bytes[i];
+    const int64_t end_bytes = begin_bytes + std::max<int64_t>(lowered.buffers[i].size_bytes, 1);
+    const auto first = static_cast<size_t>(begin_bytes / kGranuleBytes);
+    const auto end = static_cast<size_t>(CeilDiv(end_bytes, kGranuleBytes));
+    if (last_end.size() < end) last_end.resize(end, 0);
+    for (size_t granule = first; granule < end; ++granule) {
+      free_from[i] = std::max(free_from[i], last_end[granule]);
+      last_end[granule] = std::max(last_end[granule], plan.lives[i].end_command);
+    }
+  }
+  return free_from;
 }
 
 absl::StatusOr<PoolPlan> PlacePool(StoragePlan& storage, int64_t budget_bytes) {

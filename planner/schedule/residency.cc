@@ -1,10 +1,6 @@
 #include "planner/schedule/residency.h"
 
 #include <algorithm>
-#include <map>
-
-#include "planner/schedule/segment_cost.h"
-
 namespace berth {
 namespace {
 
@@ -57,12 +53,12 @@ StoragePlan WithoutInPlace(const Graph& graph, StorageOptions options) {
 
 class Search {
  public:
-  Search(const Graph& graph, const StorageOptions& storage_options, const NpuConfig& config,
+  Search(const Graph& graph, const StoragePlan& storage, SegmentCosts& costs,
          const ResidencyOptions& options)
       : graph_(graph),
         options_(options),
-        storage_(WithoutInPlace(graph, storage_options)),
-        costs_(graph, storage_, config, options.tile_percent, options.bands_spread),
+        storage_(storage),
+        costs_(costs),
         steps_(static_cast<int>(graph.nodes.size())),
         states_(graph.nodes.size() + 1),
         crossing_bytes_(graph.nodes.size() + 1, 0) {
@@ -226,7 +222,8 @@ class Search {
       next.cost = state.cost;  // the real lowering tells why
       next.dram_bytes = state.dram_bytes;
     } else {
-      next.cost = state.cost + cost->Objective() + costs_.ExposedCycles(*cost, state.busy_bytes);
+      next.cost = state.cost + cost->Objective(options_.bands_spread) +
+                  costs_.ExposedCycles(*cost, state.busy_bytes);
       next.busy_bytes = cost->peak_bytes + around.passing_bytes;
       next.dram_bytes = state.dram_bytes + cost->dram_bytes;
     }
@@ -324,8 +321,8 @@ class Search {
 
   const Graph& graph_;
   const ResidencyOptions& options_;
-  const StoragePlan storage_;
-  SegmentCosts costs_;
+  const StoragePlan& storage_;
+  SegmentCosts& costs_;
   const int steps_;
   std::vector<std::vector<State>> states_;  // per boundary
   std::vector<int64_t> crossing_bytes_;     // likewise: of what is made before and read behind
@@ -333,9 +330,14 @@ class Search {
 
 }  // namespace
 
-ResidencyResult PlanResidency(const Graph& graph, const StorageOptions& storage_options,
-                              const NpuConfig& config, const ResidencyOptions& options) {
-  return Search(graph, storage_options, config, options).Run();
+ResidencyPlanner::ResidencyPlanner(const Graph& graph, const StorageOptions& storage_options,
+                                   const NpuConfig& config, int64_t tile_percent)
+    : graph_(graph),
+      storage_(WithoutInPlace(graph, storage_options)),
+      costs_(graph, storage_, config, tile_percent) {}
+
+ResidencyResult ResidencyPlanner::Plan(const ResidencyOptions& options) {
+  return Search(graph_, storage_, costs_, options).Run();
 }
 
 }  // namespace berth

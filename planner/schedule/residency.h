@@ -8,14 +8,14 @@
 #pragma once
 
 #include "npu_sim/config.h"
+#include "planner/schedule/segment_cost.h"
 #include "planner/storage/storage.h"
 
 namespace berth {
 
 struct ResidencyOptions {
-  bool resident = true;  // values whole in scratchpad
-  bool stripes = true;   // runs of ops part by part
-  int64_t tile_percent = 45;
+  bool resident = true;     // values whole in scratchpad
+  bool stripes = true;      // runs of ops part by part
   int64_t limit_bytes = 0;  // of scratchpad, for everything that a segment has live at once
   int longest_segment = 24;
   size_t beam = 3;
@@ -27,7 +27,21 @@ struct ResidencyResult {
   int64_t cost = 0;  // sum of SegmentCost::Objective
 };
 
-ResidencyResult PlanResidency(const Graph& graph, const StorageOptions& storage_options,
-                              const NpuConfig& config, const ResidencyOptions& options);
+// Plans over one graph; what segments cost is worked out once for all of them.
+class ResidencyPlanner {
+ public:
+  // The graph and the machine must outlive this. `tile_percent`: LowerOptions.
+  ResidencyPlanner(const Graph& graph, const StorageOptions& storage_options,
+                   const NpuConfig& config, int64_t tile_percent);
+  ResidencyPlanner(const ResidencyPlanner&) = delete;
+  ResidencyPlanner& operator=(const ResidencyPlanner&) = delete;
+
+  ResidencyResult Plan(const ResidencyOptions& options);
+
+ private:
+  const Graph& graph_;
+  const StoragePlan storage_;
+  SegmentCosts costs_;
+};
 
 }  // namespace berth

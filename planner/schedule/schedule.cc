@@ -21,11 +21,15 @@ constexpr std::array<int64_t, 4> kTilePercent = {45, 30, 18, 8};
 // placement needs more room.
 constexpr std::array<int64_t, 4> kResidencyPercent = {92, 80, 65, 45};
 // Percent of the scratchpad that may be live when loads are hoisted; 0: no hoisting.
-constexpr std::array<int64_t, 9> kHoistPercent = {94, 88, 80, 72, 64, 55, 45, 30, 0};
+constexpr std::array<int64_t, 7> kHoistPercent = {94, 86, 76, 64, 50, 30, 0};
 // Placements that are tried before loads are hoisted less everywhere.
-constexpr int kHoistAttempts = 2;
+constexpr int kHoistAttempts = 24;
+// Commands around a place of failure where loads are hoisted less: more where that does not help.
+constexpr int64_t kReach = 32, kMostReach = 512;
 // Depths of prefetch that are tried in vain before the search for a better one ends.
 constexpr int kWorseDepths = 2;
+// Up to so many steps, the plans for both orders are carried out.
+constexpr size_t kFewSteps = 120;
 constexpr int64_t kLargestScratchpadBytes = int64_t{1} << 30;
 constexpr int64_t kSearchStepBytes = 1024;
 // A search for the smallest scratchpad looks at programs up to this long only, so that it ends
@@ -46,17 +50,25 @@ absl::StatusOr<Schedule> Begin(const Graph& graph, OnChipPlan on_chip,
 }
 
 // Keeps hoisted loads away from where the placement failed: what was live there did fit in number,
-// but not in places.
-void ReserveAround(const Shortage& shortage, const std::vector<uint32_t>& origin,
+// but not in places. `reach`: commands to each side.
+void ReserveAround(const Shortage& shortage, const std::vector<uint32_t>& origin, int64_t reach,
                    std::vector<int64_t>& reserved_bytes) {
-  constexpr int64_t kReach = 32;  // commands to each side
   reserved_bytes.resize(origin.size(), 0);
   const auto count = static_cast<int64_t>(origin.size());
-  const int64_t begin = std::max<int64_t>(shortage.command - kReach, 0);
-  const int64_t end = std::min(shortage.command + kReach, count);
+  const int64_t begin = std::max<int64_t>(shortage.command - reach, 0);
+  const int64_t end = std::min(shortage.command + reach, count);
   std::set<uint32_t> near;
   for (int64_t i = begin; i < end; ++i) near.insert(origin[static_cast<size_t>(i)]);
   for (const uint32_t command : near) reserved_bytes[command] += shortage.excess_bytes;
+}
+
+// Moves loads to where their places become free; what stands where does not change.
+void DrawLoadsForward(Schedule& schedule) {
+  PrefetchOptions prefetch;
+  prefetch.free_from = FreeFrom(schedule.lowered, schedule.scratchpad);
+  HoistLoads(schedule.lowered, prefetch);
+  schedule.scratchpad.lives =
+      FindBufferLives(schedule.lowered.commands, schedule.lowered.buffers.size());
 }
 
 // Loads hoisted as far as `limit_bytes` goes, and every buffer placed.
@@ -67,16 +79,26 @@ absl::StatusOr<Schedule> Place(const Schedule& lowered, const NpuConfig& config,
   prefetch.scratchpad_limit_bytes = limit_bytes;
   PlaceOptions place;
   place.double_buffer = options.double_buffer;
+  place.only_rotate = prefetch.hoist;
   std::string failure;
+  int64_t reach = kReach;
+  uint32_t failed_before = 0;  // in the lowered order
   for (int attempt = 0; attempt < (prefetch.hoist ? kHoistAttempts : 1); ++attempt) {
     Schedule schedule = lowered;
     const std::vector<uint32_t> origin = HoistLoads(schedule.lowered, prefetch);
     BERTH_ASSIGN_OR_RETURN(schedule.scratchpad, PlaceBuffers(schedule.lowered, config, place));
     const std::optional<Shortage>& shortage = schedule.scratchpad.shortage;
-    if (!shortage) return schedule;
+    if (!shortage) {
+      if (options.hoist) DrawLoadsForward(schedule);
+      return schedule;
+    }
     failure = shortage->text;
     if (shortage->space != MemorySpace::kScratchpad) break;
-    ReserveAround(*shortage, origin, prefetch.reserved_bytes);
+    const uint32_t failed = origin[static_cast<size_t>(shortage->command)];
+    reach = attempt > 0 && failed == failed_before ? reach * 4 : kReach;
+    if (reach > kMostReach) break;
+    failed_before = failed;
+    ReserveAround(*shortage, origin, reach, prefetch.reserved_bytes);
   }
   return ResourceExhausted("{}", failure);
 }
@@ -105,11 +127,8 @@ absl::StatusOr<Schedule> Lower(const Graph& graph, const NpuConfig& config,
 }
 
 // The fastest of several depths of prefetch: the deepest has the bytes change hands the soonest.
-absl::StatusOr<Schedule> TryTiles(const Graph& graph, const NpuConfig& config,
-                                  const ScheduleOptions& options, const Schedule& begun,
-                                  int64_t tile_percent) {
-  BERTH_ASSIGN_OR_RETURN(const Schedule lowered,
-                         Lower(graph, config, options, begun, tile_percent));
+absl::StatusOr<Schedule> TryDepths(const Graph& graph, const NpuConfig& config,
+                                   const ScheduleOptions& options, const Schedule& lowered) {
   absl::StatusOr<Schedule> best = ResourceExhausted("no depth of prefetch fits");
   int worse = 0;
   for (const int64_t hoist_percent : kHoistPercent) {
@@ -137,7 +156,8 @@ absl::StatusOr<Schedule> TryAllTiles(const Graph& graph, const NpuConfig& config
                                      const ScheduleOptions& options, const Schedule& begun) {
   absl::Status failure;
   for (const int64_t tile_percent : kTilePercent) {
-    absl::StatusOr<Schedule> schedule = TryTiles(graph, config, options, begun, tile_percent);
+    absl::StatusOr<Schedule> schedule = Lower(graph, config, options, begun, tile_percent);
+    if (schedule.ok()) schedule = TryDepths(graph, config, options, *schedule);
     if (schedule.ok() || !absl::IsResourceExhausted(schedule.status())) return schedule;
 
     failure = schedule.status();
@@ -151,11 +171,11 @@ absl::StatusOr<Schedule> WithNothingOnChip(const Graph& graph, const NpuConfig& 
   return TryAllTiles(graph, config, options, begun);
 }
 
-// One plan of what is on chip, in the order of ops in which it is best.
+// Plans of what is on chip, in an order of ops.
 struct Residency {
   Graph graph;
-  ResidencyResult planned;
   bool is_reordered = false;
+  std::vector<ResidencyResult> planned;
 };
 
 bool HasSameOrder(const Graph& a, const Graph& b) {
@@ -163,71 +183,111 @@ bool HasSameOrder(const Graph& a, const Graph& b) {
                     [](const Node& x, const Node& y) { return x.outputs == y.outputs; });
 }
 
-// The order that the graph came with, of the lowest peak, and one that keeps readers near.
-Residency ChooseResidency(const Graph& graph, const NpuConfig& config,
-                          const ScheduleOptions& options, const ResidencyOptions& residency) {
-  Residency given{graph, {}, false}, local{graph, {}, true};
-  OrderLocally(local.graph);
-  const auto plan = [&](Residency& candidate) {
-    candidate.planned = PlanResidency(candidate.graph, options.storage, config, residency);
-  };
-  if (HasSameOrder(graph, local.graph)) {
-    plan(given);
-    return given;
-  }
-  std::future<void> other = std::async(std::launch::async, [&] { plan(local); });
-  plan(given);
-  other.get();
-  return local.planned.cost < given.planned.cost ? local : given;
+// What to try: only the placement tells whether bands of rows without spare room make wait.
+std::vector<ResidencyResult> PlanBothBeliefs(const Graph& graph, const NpuConfig& config,
+                                             const ScheduleOptions& options,
+                                             int64_t limit_percent) {
+  ResidencyOptions residency;
+  residency.resident = options.resident;
+  residency.stripes = options.stripes;
+  residency.limit_bytes = config.scratchpad.size_bytes * limit_percent / 100;
+  ResidencyPlanner planner(graph, options.storage, config, kTilePercent[0]);
+  std::vector<ResidencyResult> planned = {planner.Plan(residency)};
+  residency.bands_spread = true;
+  planned.push_back(planner.Plan(residency));
+  if (planned[0].plan == planned[1].plan) planned.pop_back();
+  return planned;
 }
 
-absl::StatusOr<Schedule> Realize(const Residency& chosen, const NpuConfig& config,
+// The order that the graph came with, of the lowest peak, and one that keeps readers near.
+std::vector<Residency> PlanBothOrders(const Graph& graph, const NpuConfig& config,
+                                      const ScheduleOptions& options, int64_t limit_percent) {
+  std::vector<Residency> orders = {{graph, false, {}}, {graph, true, {}}};
+  OrderLocally(orders[1].graph);
+  const auto plan = [&](Residency& order) {
+    order.planned = PlanBothBeliefs(order.graph, config, options, limit_percent);
+  };
+  if (HasSameOrder(graph, orders[1].graph)) {
+    orders.pop_back();
+    plan(orders[0]);
+    return orders;
+  }
+  std::future<void> other = std::async(std::launch::async, [&] { plan(orders[1]); });
+  plan(orders[0]);
+  other.get();
+  return orders;
+}
+
+struct Candidate {
+  const Residency* order = nullptr;
+  const ResidencyResult* planned = nullptr;
+};
+
+absl::StatusOr<Schedule> Realize(const Candidate& candidate, const NpuConfig& config,
                                  const ScheduleOptions& options) {
-  BERTH_ASSIGN_OR_RETURN(const Schedule begun, Begin(chosen.graph, chosen.planned.plan, options));
-  absl::StatusOr<Schedule> schedule =
-      TryTiles(chosen.graph, config, options, begun, kTilePercent[0]);
-  if (schedule.ok()) schedule->is_reordered = chosen.is_reordered;
+  const Graph& graph = candidate.order->graph;
+  BERTH_ASSIGN_OR_RETURN(const Schedule begun, Begin(graph, candidate.planned->plan, options));
+  BERTH_ASSIGN_OR_RETURN(const Schedule lowered,
+                         Lower(graph, config, options, begun, kTilePercent[0]));
+  absl::StatusOr<Schedule> schedule = TryDepths(graph, config, options, lowered);
+  if (schedule.ok()) schedule->is_reordered = candidate.order->is_reordered;
   return schedule;
 }
 
-// The better of two plans, one of which believes that bands of rows without spare room do not make
-// wait: only the placement tells. Without double buffers the plan is the one that is better with.
-absl::StatusOr<Schedule> BestOfBeliefs(Graph& graph, const NpuConfig& config,
-                                       const ScheduleOptions& options, ResidencyOptions residency) {
+// All plans of all orders, or, of long programs, those of the order that promises most.
+std::vector<Candidate> CandidatesOf(const std::vector<Residency>& orders) {
+  const auto costs_less = [](const Residency& a, const Residency& b) {
+    return a.planned[0].cost < b.planned[0].cost;
+  };
+  const auto promising = std::min_element(orders.begin(), orders.end(), costs_less);
+  const size_t steps = orders[0].graph.nodes.size();
+  std::vector<Candidate> candidates;
+  for (const Residency& order : orders) {
+    if (steps > kFewSteps && &order != &*promising) continue;
+    for (const ResidencyResult& planned : order.planned) candidates.push_back({&order, &planned});
+  }
+  return candidates;
+}
+
+bool IsBetter(const absl::StatusOr<Schedule>& a, const absl::StatusOr<Schedule>& b) {
+  return a.ok() && (!b.ok() || a->Objective() < b->Objective());
+}
+
+// The fastest of several plans. Without double buffers it is the one that is fastest with them.
+absl::StatusOr<Schedule> BestSchedule(Graph& graph, const NpuConfig& config,
+                                      const ScheduleOptions& options, int64_t limit_percent) {
   ScheduleOptions judged = options;
   if (!options.double_buffer) judged.double_buffer = judged.hoist = true;
-  Residency chosen = ChooseResidency(graph, config, options, residency);
-  Residency other{chosen.graph, {}, chosen.is_reordered};
-  residency.bands_spread = true;
-  std::future<absl::StatusOr<Schedule>> hopeful = std::async(std::launch::async, [&] {
-    other.planned = PlanResidency(other.graph, options.storage, config, residency);
-    return Realize(other, config, judged);
-  });
-  absl::StatusOr<Schedule> best = Realize(chosen, config, judged);
-  absl::StatusOr<Schedule> attempt = hopeful.get();
-  const bool other_wins = attempt.ok() && (!best.ok() || attempt->Objective() < best->Objective());
-  if (other_wins) best = std::move(attempt);
-  if (best.ok() && !options.double_buffer) {
-    best = Realize(other_wins ? other : chosen, config, options);
+  const std::vector<Residency> orders = PlanBothOrders(graph, config, options, limit_percent);
+  const std::vector<Candidate> candidates = CandidatesOf(orders);
+  std::vector<std::future<absl::StatusOr<Schedule>>> attempts;
+  for (const Candidate& candidate : candidates) {
+    attempts.push_back(std::async(std::launch::async, [&config, &judged, candidate] {
+      return Realize(candidate, config, judged);
+    }));
   }
-  if (best.ok()) graph = std::move(chosen.graph);
+  absl::StatusOr<Schedule> best = attempts[0].get();
+  size_t best_index = 0;
+  for (size_t i = 1; i < attempts.size(); ++i) {
+    absl::StatusOr<Schedule> attempt = attempts[i].get();
+    if (!IsBetter(attempt, best)) continue;
+    best = std::move(attempt);
+    best_index = i;
+  }
+  const Candidate& chosen = candidates[best_index];
+  if (best.ok() && !options.double_buffer) best = Realize(chosen, config, options);
+  if (best.ok()) graph = chosen.order->graph;
   return best;
 }
 
 absl::StatusOr<Schedule> WithResidency(Graph& graph, const NpuConfig& config,
                                        const ScheduleOptions& options) {
-  absl::Status failure = ResourceExhausted("nothing fits on chip");
+  absl::StatusOr<Schedule> schedule = ResourceExhausted("nothing fits on chip");
   for (const int64_t limit_percent : kResidencyPercent) {
-    ResidencyOptions residency;
-    residency.resident = options.resident;
-    residency.stripes = options.stripes;
-    residency.tile_percent = kTilePercent[0];
-    residency.limit_bytes = config.scratchpad.size_bytes * limit_percent / 100;
-    absl::StatusOr<Schedule> schedule = BestOfBeliefs(graph, config, options, residency);
-    if (schedule.ok() || !absl::IsResourceExhausted(schedule.status())) return schedule;
-    failure = schedule.status();
+    schedule = BestSchedule(graph, config, options, limit_percent);
+    if (schedule.ok() || !absl::IsResourceExhausted(schedule.status())) break;
   }
-  return failure;
+  return schedule;
 }
 
 // The smallest scratchpad, to kSearchStepBytes, for which a schedule is found.

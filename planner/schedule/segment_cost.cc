@@ -52,21 +52,21 @@ int64_t OwnPeakBytes(const SampledCommands& sampled, size_t resident_count) {
 
 }  // namespace
 
-int64_t SegmentCost::Objective() const {
+int64_t SegmentCost::Objective(bool bands_spread) const {
   constexpr int64_t kImperfectPercent = 20;
   const int64_t sum = matrix_cycles + vector_cycles + host_cycles + dram_cycles;
   const int64_t busiest = std::max({matrix_cycles, vector_cycles, host_cycles, dram_cycles});
-  const int64_t longest = std::max(busiest, pipeline_cycles);
+  const int64_t longest =
+      std::max(busiest, bands_spread ? spread_pipeline_cycles : pipeline_cycles);
   return longest + (sum - busiest) * kImperfectPercent / 100 + dram_cycles;
 }
 
 SegmentCosts::SegmentCosts(const Graph& graph, const StoragePlan& storage, const NpuConfig& config,
-                           int64_t tile_percent, bool bands_spread)
+                           int64_t tile_percent)
     : graph_(graph),
       storage_(storage),
       config_(config),
       tile_percent_(tile_percent),
-      bands_spread_(bands_spread),
       tables_(graph),
       matrix_cycles_(1, 0),
       constant_bytes_(1, 0) {
@@ -183,10 +183,14 @@ std::optional<SegmentCost> SegmentCosts::Lower(const Segment& segment,
         cost.host_cycles += cycles * repeats;
     }
   }
-  cost.pipeline_cycles = run_cycles[0].end;
+  cost.pipeline_cycles = cost.spread_pipeline_cycles = run_cycles[0].end;
   if (segment.is_striped()) {
-    cost.pipeline_cycles = PipelineCycles(graph_, storage_, tables_, segment, sample->sample,
-                                          run_cycles, bands_spread_);
+    const auto pipeline = [&](bool bands_spread) {
+      return PipelineCycles(graph_, storage_, tables_, segment, sample->sample, run_cycles,
+                            bands_spread);
+    };
+    cost.pipeline_cycles = pipeline(false);
+    cost.spread_pipeline_cycles = pipeline(true);
   }
   cost.dram_cycles = std::max(PeakDramCycles(cost.dram_bytes, config.dram),
                               setup_cycles / std::max<int64_t>(config.dma.channels, 1));
@@ -216,7 +220,7 @@ int64_t SegmentCosts::LeastObjective(const Segment& segment,
     bytes += buffer.size_bytes;
   }
   least.dram_cycles = PeakDramCycles(bytes, config_.dram);
-  return least.Objective();
+  return least.Objective(true);
 }
 
 int64_t SegmentCosts::ExposedCycles(const SegmentCost& cost, int64_t busy_bytes) const {

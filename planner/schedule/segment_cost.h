@@ -16,7 +16,9 @@ namespace berth {
 
 struct SegmentCost {
   int64_t matrix_cycles = 0, vector_cycles = 0, host_cycles = 0;
-  int64_t pipeline_cycles = 0;  // matrix and vector unit together, with their waits
+  // Matrix and vector unit together, with their waits; the same where bands spread (see
+  // PipelineCycles).
+  int64_t pipeline_cycles = 0, spread_pipeline_cycles = 0;
   int64_t dram_cycles = 0;
   int64_t dram_bytes = 0;
   int64_t peak_bytes = 0;        // of scratchpad, resident values that the segment touches included
@@ -24,15 +26,15 @@ struct SegmentCost {
 
   // What the search minimises: the cycles of engines that overlap, though not perfectly, and those
   // of DRAM once more, since bytes that are not moved save energy and leave room for others.
-  int64_t Objective() const;
+  int64_t Objective(bool bands_spread) const;
 };
 
 class SegmentCosts {
  public:
   // `storage` is without in-place sharing: one buffer for each value and its views. The arguments
-  // must outlive this. `bands_spread`: see PipelineCycles.
+  // must outlive this.
   SegmentCosts(const Graph& graph, const StoragePlan& storage, const NpuConfig& config,
-               int64_t tile_percent, bool bands_spread);
+               int64_t tile_percent);
 
   // Buffers (of the storage plan) that the steps of the segment touch, ascending.
   std::vector<int> TouchedBuffers(const Segment& segment) const;
@@ -69,7 +71,6 @@ class SegmentCosts {
   StoragePlan storage_;
   const NpuConfig& config_;
   const int64_t tile_percent_;
-  const bool bands_spread_;
   SegmentTables tables_;
   std::vector<int64_t> matrix_cycles_;   // of the steps before each, at the least
   std::vector<int64_t> constant_bytes_;  // likewise: read by them

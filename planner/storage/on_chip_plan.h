@@ -31,6 +31,8 @@ struct Segment {
 struct OnChipPlan {
   std::vector<Segment> segments;
   std::vector<bool> resident;  // per value: whole in scratchpad for its life
+
+  friend bool operator==(const OnChipPlan&, const OnChipPlan&) = default;
 };
 
 // Every op for itself, every value in DRAM.
