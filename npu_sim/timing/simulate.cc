@@ -17,6 +17,7 @@ namespace timing {
 namespace {
 
 constexpr uint32_t kNobody = UINT32_MAX;
+constexpr int64_t kNotOnBus = INT64_MAX;
 
 StallCause DependencyOn(EngineKind kind) {
   switch (kind) {
@@ -36,11 +37,8 @@ struct Engine {
   EngineKind kind = EngineKind::kDma;
   std::vector<uint32_t> commands;  // positions, in order
   std::vector<int64_t> finish;     // of those that are timed
-  uint32_t blocked_on = kNobody;   // an engine
-  uint32_t blocked_count = 0;
-  bool on_bus = false;  // its next command waits for its turn on the bus
-  int64_t eligible_cycle = 0;
-  CommandCost cost;  // of that command
+  uint32_t blocked_count = 0;      // what it waits for has to finish so many
+  CommandCost cost;                // DMA: of the next command
 
   bool done() const { return finish.size() == commands.size(); }
   uint32_t next() const { return commands[finish.size()]; }
@@ -106,19 +104,21 @@ class Simulation {
       channels_.emplace_back(costs_.config());
     }
     units_.resize(engines_.size());
+    blocked_on_.assign(engines_.size(), kNobody);
+    eligible_cycles_.assign(engines_.size(), kNotOnBus);
     return absl::OkStatus();
   }
 
   // When the waits of a command are satisfied; nothing while one of them is not timed yet.
-  std::optional<Ready> ReadyOf(Engine& engine, const Command& command) {
+  std::optional<Ready> ReadyOf(uint32_t index, const Command& command) {
     Ready ready;
     uint32_t last = kNobody;
     for (const Wait& wait : program_.waits.subspan(command.wait_begin, command.wait_count)) {
       const uint32_t other = wait.engine;
       if (other >= engines_.size() || wait.count == 0) continue;
       if (engines_[other].finish.size() < wait.count) {
-        engine.blocked_on = other;
-        engine.blocked_count = wait.count;
+        blocked_on_[index] = other;
+        engines_[index].blocked_count = wait.count;
         return std::nullopt;
       }
       const int64_t finish = engines_[other].finish[wait.count - 1];
@@ -144,39 +144,35 @@ class Simulation {
   // Times commands of the engine until one is blocked or competes for the bus.
   void RunEngine(uint32_t index) {
     Engine& engine = engines_[index];
-    while (!engine.done() && !engine.on_bus) {
+    while (!engine.done() && eligible_cycles_[index] == kNotOnBus) {
       const Command& command = program_.commands[engine.next()];
       Prefetch(engine);
-      const std::optional<Ready> ready = ReadyOf(engine, command);
+      const std::optional<Ready> ready = ReadyOf(index, command);
       if (!ready) return;
-      engine.cost = cache_.Cost(command);
+      const CommandCost& cost = cache_.Cost(command);
       if (engine.kind == EngineKind::kDma) {
-        engine.eligible_cycle = channels_[index].Issue(command, engine.cost, *ready);
-        if (engine.cost.uses_dram) {
-          engine.on_bus = true;
+        engine.cost = cost;
+        const int64_t eligible_cycle = channels_[index].Issue(command, cost, *ready);
+        if (cost.uses_dram) {
+          eligible_cycles_[index] = eligible_cycle;
           return;
         }
         Transfer(index);
       } else {
-        Complete(index,
-                 [&] { return units_[index].Run(command, engine.cost, *ready, ledgers_[index]); });
+        Complete(index, cost,
+                 [&] { return units_[index].Run(command, cost, *ready, ledgers_[index]); });
       }
     }
   }
 
   uint32_t FirstOnBus() const {
-    uint32_t first = kNobody;
-    for (uint32_t e = 0; e < engines_.size(); ++e) {
-      if (!engines_[e].on_bus) continue;
-      if (first == kNobody || engines_[e].eligible_cycle < engines_[first].eligible_cycle) {
-        first = e;
-      }
-    }
-    return first;
+    const auto first = std::min_element(eligible_cycles_.begin(), eligible_cycles_.end());
+    if (first == eligible_cycles_.end() || *first == kNotOnBus) return kNobody;
+    return static_cast<uint32_t>(first - eligible_cycles_.begin());
   }
 
   void ServeOnBus(uint32_t index) {
-    engines_[index].on_bus = false;
+    eligible_cycles_[index] = kNotOnBus;
     Transfer(index);
     runnable_.push_back(index);
   }
@@ -184,36 +180,34 @@ class Simulation {
   void Transfer(uint32_t index) {
     const Engine& engine = engines_[index];
     const Command& command = program_.commands[engine.next()];
-    Complete(index, [&] {
+    Complete(index, engine.cost, [&] {
       return channels_[index].Transfer(command, engine.cost, bus_, ledgers_[index]);
     });
   }
 
   // Runs the command on its clock, then books it and wakes who waited for it.
   template <typename RunOnClock>
-  void Complete(uint32_t index, RunOnClock&& run) {
+  void Complete(uint32_t index, const CommandCost& cost, RunOnClock&& run) {
     Engine& engine = engines_[index];
     const uint32_t position = engine.next();
     if (options_.record_commands) {
       const auto before = report_.engines[index].stall_cycles;
       const Span span = run();
       Record(position, span, before, report_.engines[index].stall_cycles);
-      Count(index, position, span);
+      Count(index, position, cost, span);
     } else {
-      Count(index, position, run());
+      Count(index, position, cost, run());
     }
-    for (uint32_t e = 0; e < engines_.size(); ++e) {
-      Engine& waiter = engines_[e];
-      if (waiter.blocked_on != index || engine.finish.size() < waiter.blocked_count) continue;
-      waiter.blocked_on = kNobody;
+    for (uint32_t e = 0; e < blocked_on_.size(); ++e) {
+      if (blocked_on_[e] != index || engine.finish.size() < engines_[e].blocked_count) continue;
+      blocked_on_[e] = kNobody;
       if (e != index) runnable_.push_back(e);
     }
   }
 
-  void Count(uint32_t index, uint32_t position, const Span& span) {
+  void Count(uint32_t index, uint32_t position, const CommandCost& cost, const Span& span) {
     Engine& engine = engines_[index];
     const Command& command = program_.commands[position];
-    const CommandCost& cost = engine.cost;
     engine.finish.push_back(span.finish_cycle);
     report_.makespan_cycles = std::max(report_.makespan_cycles, span.finish_cycle);
     report_.scratchpad_read_bytes += cost.scratchpad_read_bytes;
@@ -293,6 +287,9 @@ class Simulation {
   std::vector<UnitClock> units_;        // by engine; those of DMA stand unused
   std::vector<ChannelClock> channels_;  // by engine; those of units stand unused
   std::vector<Ledger> ledgers_;
+  // By engine, and apart from it, since all are looked at for every command:
+  std::vector<uint32_t> blocked_on_;      // an engine, or nobody
+  std::vector<int64_t> eligible_cycles_;  // of a command that waits for its turn on the bus
   std::vector<uint32_t> runnable_;
   std::vector<bool> op_started_;
   DramBus bus_;
