@@ -11,12 +11,10 @@ import pathlib
 import subprocess
 import tempfile
 
-VARIANTS = {
-    'all on': [],
-    'no stripes': ['--no-stripes'],
-    'no residency': ['--no-residency'],
-    'neither': ['--no-stripes', '--no-residency'],
-    'no prefetch': ['--no-double-buffer'],
+MEANS = ['fusion', 'order', 'residency', 'stripes', 'prefetch', 'search']
+VARIANTS = {'all on': []} | {f'no {means}': ['--without', means] for means in MEANS} | {
+    'through DRAM': ['--without', 'residency', '--without', 'stripes'],
+    'single buffers': ['--no-double-buffer'],
 }
 
 
@@ -42,7 +40,7 @@ def main():
     parser.add_argument('models', nargs='+')
     parser.add_argument('--target', default='edge')
     options = parser.parse_args()
-    print(f'{"model":32} {"target":7} {"variant":13} {"cycles":>10} {"x bound":>8} {"DRAM x":>7} {"compile ms":>10}')
+    print(f'{"model":32} {"target":7} {"variant":14} {"cycles":>10} {"x bound":>8} {"DRAM x":>7} {"compile ms":>10}')
     with tempfile.TemporaryDirectory() as folder:
         bundle = str(pathlib.Path(folder) / 'model.berth')
         for named in options.models:
@@ -50,7 +48,7 @@ def main():
             target = target or options.target
             for variant, flags in VARIANTS.items():
                 cycles, ratio, dram_ratio, ms = measure(options.berth, model, target, shape, flags, bundle)
-                print(f'{pathlib.Path(model).stem:32} {target:7} {variant:13} {cycles:10d} {ratio:8.3f} '
+                print(f'{pathlib.Path(model).stem:32} {target:7} {variant:14} {cycles:10d} {ratio:8.3f} '
                       f'{dram_ratio:7.3f} {ms:10.0f}', flush=True)
 
 

@@ -114,6 +114,9 @@ struct TileBudget {
   int64_t scratchpad_bytes = 0;
   int64_t accumulator_bytes = 0;
   const NpuConfig& machine;
+  // Sums of floats stay whole, in the order of their operands, if at all possible: partial sums
+  // round otherwise.
+  bool whole_sums = false;
 };
 // ResourceExhausted: the smallest tile costs `least` where only `available` is there.
 absl::Status TileTooLarge(const TileCost& least, const TileBudget& available);

@@ -74,6 +74,7 @@ std::string DumpTiles(const LoweredProgram& lowered) {
 absl::Status Prepare(const CompileOptions& options, Stages& stages) {
   PrepareOptions prepare;
   prepare.evaluator = options.evaluator;
+  prepare.fuse = options.fuse;
   prepare.float_storage = options.float_storage;
   prepare.half_summary = &stages.half;
   BERTH_ASSIGN_OR_RETURN(stages.graph, PrepareGraph(std::move(stages.graph), prepare));
@@ -85,7 +86,8 @@ absl::Status Prepare(const CompileOptions& options, Stages& stages) {
 }
 
 absl::Status PlanMemory(const CompileOptions& options, Stages& stages) {
-  BERTH_ASSIGN_OR_RETURN(stages.dram, PlanDram(stages.graph, options.pool_budget_bytes));
+  BERTH_ASSIGN_OR_RETURN(stages.dram,
+                         PlanDram(stages.graph, options.pool_budget_bytes, options.reorder));
   Dump(options, "order", [&] {
     return fmt::format("{}\n{}", DescribeOrder(stages.dram.order), DumpGraph(stages.graph));
   });
@@ -114,7 +116,9 @@ absl::Status CheckDramCapacity(const TileProgram& program, const NpuConfig& conf
 absl::Status MakeProgram(const CompileOptions& options, Stages& stages) {
   ScheduleOptions schedule_options;
   schedule_options.double_buffer = options.double_buffer;
-  schedule_options.hoist = options.double_buffer;
+  schedule_options.hoist = options.double_buffer && options.prefetch;
+  schedule_options.reorder = options.reorder;
+  schedule_options.search = options.search;
   schedule_options.resident = options.resident;
   schedule_options.stripes = options.stripes;
   schedule_options.pool_budget_bytes = options.pool_budget_bytes;

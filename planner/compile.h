@@ -40,6 +40,12 @@ struct CompileOptions {
   // Values stay in scratchpad between ops; runs of ops are computed part by part.
   bool resident = true;
   bool stripes = true;
+  // Elementwise ops run at the end of the op before them; ops may change their order; loads run
+  // ahead across ops; several plans are tried.
+  bool fuse = true;
+  bool reorder = true;
+  bool prefetch = true;
+  bool search = true;
   // Highest pool height in bytes; 0: the machine's DRAM.
   int64_t pool_budget_bytes = 0;
   // Called with the text dump of every stage: "import", "graph", "order", "pool", "tiles",

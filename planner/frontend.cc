@@ -60,7 +60,10 @@ std::vector<Pass> PassesInOrder(const PrepareOptions& options) {
       {"read-quantized", ReadQuantized},
       {"store-at-half-size", store},
       {"hoist-elementwise", HoistElementwise},
-      {"fuse-elementwise", FuseElementwise},
+      {"fuse-elementwise",
+       [&options](Graph& graph) {
+         return options.fuse ? FuseElementwise(graph) : absl::OkStatus();
+       }},
       {"eliminate-unused", EliminateDead},
   };
 }

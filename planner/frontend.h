@@ -16,6 +16,7 @@ struct PrepareOptions {
   // Folds constants; null folds only what needs no arithmetic.
   ConstantEvaluator evaluator;
   FoldOptions fold;
+  bool fuse = true;  // elementwise ops into the end of the op before them
   // kFloat16 or kBFloat16: a float32 model is stored at half size (passes/half_storage.h).
   DType float_storage = DType::kFloat32;
   HalfSummary* half_summary = nullptr;  // filled where it is given and float_storage asks for it

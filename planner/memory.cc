@@ -17,10 +17,18 @@ struct Attempt {
   absl::Status status;  // of the placement
 };
 
-Attempt TryPlan(const Graph& graph, StorageOptions options, int64_t pool_budget_bytes) {
+Attempt TryPlan(const Graph& graph, StorageOptions options, int64_t pool_budget_bytes,
+                bool reorder) {
   Attempt attempt;
   attempt.graph = graph;
   attempt.plan.order = OrderNodes(attempt.graph, options);
+  if (!reorder) {
+    attempt.graph = graph;
+    OrderResult& order = attempt.plan.order;
+    order.peak_bytes = order.model_peak_bytes;
+    order.is_exact = order.peak_bytes == order.lower_bound_bytes;
+    order.method = "model";
+  }
   options.explain = true;
   attempt.plan.storage_options = options;
   attempt.plan.storage = AssignStorage(attempt.graph, options);
@@ -32,12 +40,12 @@ Attempt TryPlan(const Graph& graph, StorageOptions options, int64_t pool_budget_
 
 }  // namespace
 
-absl::StatusOr<DramPlan> PlanDram(Graph& graph, int64_t pool_budget_bytes) {
+absl::StatusOr<DramPlan> PlanDram(Graph& graph, int64_t pool_budget_bytes, bool reorder) {
   std::optional<Attempt> lowest;
   for (const bool views : {true, false}) {
     StorageOptions options;
     options.views = views;
-    Attempt attempt = TryPlan(graph, options, pool_budget_bytes);
+    Attempt attempt = TryPlan(graph, options, pool_budget_bytes, reorder);
     if (attempt.status.ok()) {
       graph = std::move(attempt.graph);
       return std::move(attempt.plan);

@@ -16,9 +16,13 @@ void AddCompileFlags(CLI::App& command, CompileFlags& flags) {
   command.add_option("--shape", flags.shapes, "Shape of an input: name=1x3x224x224 (repeatable)");
   command.add_option("--dump", flags.dump_stages,
                      "Print a stage's text: import, graph, order, pool, tiles, program");
-  command.add_flag("--no-residency", flags.no_residency,
-                   "every value goes through DRAM between ops");
-  command.add_flag("--no-stripes", flags.no_stripes, "no runs of ops computed part by part");
+  command
+      .add_option("--without", flags.without,
+                  "Leaves out a means, to see what it is worth (repeatable): fusion (elementwise "
+                  "ops at the end of others), order (of ops), residency (values on chip between "
+                  "ops), stripes (runs of ops part by part), prefetch (loads ahead across ops), "
+                  "search (more than one plan)")
+      ->check(CLI::IsMember({"fusion", "order", "residency", "stripes", "prefetch", "search"}));
   command.add_flag("--no-double-buffer", flags.no_double_buffer,
                    "The same tiles through one buffer each");
   CLI::Option* expose = command.add_flag("--expose-state", flags.expose_state,
@@ -111,8 +115,15 @@ absl::StatusOr<CompileOptions> ToCompileOptions(const CompileFlags& flags) {
                        : flags.fresh_state ? StateMode::kFresh
                                            : StateMode::kKeep;
   BERTH_ASSIGN_OR_RETURN(options.states, ParseStates(flags));
-  options.resident = !flags.no_residency;
-  options.stripes = !flags.no_stripes;
+  const auto with = [&flags](std::string_view means) {
+    return std::find(flags.without.begin(), flags.without.end(), means) == flags.without.end();
+  };
+  options.fuse = with("fusion");
+  options.reorder = with("order");
+  options.resident = with("residency");
+  options.stripes = with("stripes");
+  options.prefetch = with("prefetch");
+  options.search = with("search");
   options.pool_budget_bytes = flags.pool_budget_bytes;
   if (!flags.dump_stages.empty()) {
     options.dump = [stages = flags.dump_stages](std::string_view stage, const std::string& text) {

@@ -18,8 +18,7 @@ struct CompileFlags {
   bool expose_state = false, fresh_state = false;
   std::vector<std::string> states;          // input=output
   std::vector<std::string> initial_states;  // input=file.npy
-  bool no_residency = false;
-  bool no_stripes = false;
+  std::vector<std::string> without;         // means to leave out
   int64_t pool_budget_bytes = 0;
 };
 

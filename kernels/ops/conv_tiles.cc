@@ -252,6 +252,8 @@ int64_t Objective(const ConvProblem& p, const TileShape& t, const TileBudget& bu
                                                         ? 0
                                                         : p.OutputChannels(t) * p.output_bytes);
   TileTime time;
+  time.sums_over_tiles = SumsOverTiles(p, t);
+  time.whole_sums = budget.whole_sums && IsFloat(p.call.input(0).dtype);
   time.matrix_cycles = MatrixCycles(p, t, budget.machine);
   time.moved_bytes = std::min(traffic.weights_outer_bytes, traffic.image_outer_bytes) + output +
                      traffic.tiles * kTileOverheadBytes;

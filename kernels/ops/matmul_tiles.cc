@@ -156,7 +156,7 @@ int64_t MatrixCycles(const MatMulProblem& p, const TileShape& t, const NpuConfig
   return cycles * matrices * CeilDiv(all_rows, rows);
 }
 
-int64_t Objective(const MatMulProblem& p, const TileShape& t, const NpuConfig& machine) {
+int64_t Objective(const MatMulProblem& p, const TileShape& t, const TileBudget& budget) {
   const MatMulTraffic traffic = TrafficOf(p, t);
   const bool whole_rows = t[p.loops.columns] == p.product.columns;
   const int64_t output = p.call.output_on_chip
@@ -164,11 +164,13 @@ int64_t Objective(const MatMulProblem& p, const TileShape& t, const NpuConfig& m
                              : MovedBytes(p.call.output().ByteCount(),
                                           whole_rows ? 0 : t[p.loops.columns] * p.output_bytes);
   TileTime time;
-  time.matrix_cycles = MatrixCycles(p, t, machine);
+  time.sums_over_tiles = SumsOverTiles(p, t);
+  time.whole_sums = budget.whole_sums && IsFloat(p.call.input(0).dtype);
+  time.matrix_cycles = MatrixCycles(p, t, budget.machine);
   time.moved_bytes = std::min(traffic.columns_outer_bytes, traffic.rows_outer_bytes) + output +
                      traffic.tiles * kTileOverheadBytes;
   time.exposed_bytes = ATileBytes(p, t) + BTileBytes(p, t) + OutputTileBytes(p, t);
-  return TotalCycles(time, machine.dram);
+  return TotalCycles(time, budget.machine.dram);
 }
 
 }  // namespace
@@ -203,7 +205,7 @@ absl::StatusOr<TileShape> ChooseMatMulTile(const OpCall& call, const TileBudget&
   search.free = {p.loops.columns, p.loops.inner};
   search.complete = [&](TileShape& t) { SetCommandRows(p, budget.accumulator_bytes, t); };
   search.cost = [&](const TileShape& t) { return CostOf(p, t); };
-  search.objective = [&](const TileShape& t) { return Objective(p, t, budget.machine); };
+  search.objective = [&](const TileShape& t) { return Objective(p, t, budget); };
   return SearchTile(search);
 }
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/checked_math.h"
 #include "npu_sim/config.h"
 #include "npu_sim/timing.h"
 
@@ -10,19 +11,24 @@ namespace berth {
 
 struct TileTime {
   int64_t matrix_cycles = 0;
-  int64_t moved_bytes = 0;    // between DRAM and scratchpad, beside the computation
-  int64_t exposed_bytes = 0;  // while nothing can be computed
+  int64_t moved_bytes = 0;       // between DRAM and scratchpad, beside the computation
+  int64_t exposed_bytes = 0;     // while nothing can be computed
+  bool sums_over_tiles = false;  // an output is summed up in several commands
+  bool whole_sums = false;       // TileBudget::whole_sums, where it matters
 };
 
 // The longer of computation and transfers and a share of the other, since they overlap imperfectly;
-// transfers once more, for energy and for what else needs them.
+// transfers once more, for energy and for what else needs them. Sums in several commands read the
+// accumulators again.
 inline int64_t TotalCycles(const TileTime& time, const DramConfig& dram) {
-  constexpr int64_t kImperfectPercent = 20;
+  constexpr int64_t kImperfectPercent = 20, kSumsPercent = 4, kUnwantedSumsPercent = 1000;
   const int64_t dram_cycles = PeakDramCycles(time.moved_bytes, dram);
   const int64_t longer = std::max(time.matrix_cycles, dram_cycles);
   const int64_t other = std::min(time.matrix_cycles, dram_cycles);
-  return longer + other * kImperfectPercent / 100 + dram_cycles +
-         PeakDramCycles(time.exposed_bytes, dram);
+  const int64_t cycles = longer + other * kImperfectPercent / 100 + dram_cycles +
+                         PeakDramCycles(time.exposed_bytes, dram);
+  if (!time.sums_over_tiles) return cycles;
+  return cycles + CeilDiv(cycles * (time.whole_sums ? kUnwantedSumsPercent : kSumsPercent), 100);
 }
 
 // Calls visit(size, count) for the tiles of `tile` of an extent: full ones and the rest.

@@ -280,6 +280,7 @@ class Search {
         parts = segment.parts;
         may_grow = true;
         Evaluate(segment, index, chosen);
+        if (!options_.all_manners) break;
         if (parts > kFewParts) continue;
         segment.parts = kFinerParts;
         Evaluate(segment, index, chosen);

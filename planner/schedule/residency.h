@@ -19,6 +19,7 @@ struct ResidencyOptions {
   int64_t limit_bytes = 0;  // of scratchpad, for everything that a segment has live at once
   int longest_segment = 24;
   size_t beam = 3;
+  bool all_manners = true;    // of striped segments; off: the first that fits
   bool bands_spread = false;  // what is believed of the placement: see PipelineCycles
 };
 

@@ -148,6 +148,7 @@ absl::StatusOr<Schedule> TryDepths(const Graph& graph, const NpuConfig& config,
     } else if (++worse == kWorseDepths) {
       break;
     }
+    if (!options.search) break;
   }
   return best;
 }
@@ -191,8 +192,13 @@ std::vector<ResidencyResult> PlanBothBeliefs(const Graph& graph, const NpuConfig
   residency.resident = options.resident;
   residency.stripes = options.stripes;
   residency.limit_bytes = config.scratchpad.size_bytes * limit_percent / 100;
+  if (!options.search) {
+    residency.beam = 1;
+    residency.all_manners = false;
+  }
   ResidencyPlanner planner(graph, options.storage, config, kTilePercent[0]);
   std::vector<ResidencyResult> planned = {planner.Plan(residency)};
+  if (!options.search) return planned;
   residency.bands_spread = true;
   planned.push_back(planner.Plan(residency));
   if (planned[0].plan == planned[1].plan) planned.pop_back();
@@ -207,7 +213,7 @@ std::vector<Residency> PlanBothOrders(const Graph& graph, const NpuConfig& confi
   const auto plan = [&](Residency& order) {
     order.planned = PlanBothBeliefs(order.graph, config, options, limit_percent);
   };
-  if (HasSameOrder(graph, orders[1].graph)) {
+  if (!options.reorder || HasSameOrder(graph, orders[1].graph)) {
     orders.pop_back();
     plan(orders[0]);
     return orders;

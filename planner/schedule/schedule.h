@@ -15,6 +15,8 @@ struct ScheduleOptions {
   bool hoist = true;               // loads ahead of the computation that needs them
   bool resident = true;            // values that stay in scratchpad between ops
   bool stripes = true;             // runs of ops computed part by part
+  bool reorder = true;             // the order that keeps readers near is tried, too
+  bool search = true;              // off: the first plan and the deepest prefetch that fit
   size_t command_limit = 1000000;  // longer programs count as not fitting
   int64_t pool_budget_bytes = 0;   // 0: no limit
   StorageOptions storage;          // what stands where, before anything is on chip

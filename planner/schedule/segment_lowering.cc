@@ -46,11 +46,13 @@ absl::StatusOr<TileShape> ChooseTile(const LoweringContext& context, int step, c
   if (!known.empty()) return known;
   const OpDef& op = GetOpDef(call.node->kind);
   const NpuConfig& machine = context.builder.config();
-  absl::StatusOr<TileShape> tile =
-      DefaultTile(op, call, {budget.scratchpad_bytes, budget.accumulator_bytes, machine});
+  absl::StatusOr<TileShape> tile = DefaultTile(
+      op, call,
+      {budget.scratchpad_bytes, budget.accumulator_bytes, machine, context.tables.whole_sums});
   if (absl::IsResourceExhausted(tile.status())) {
     tile = DefaultTile(op, call,
-                       {budget.scratchpad_limit_bytes, budget.accumulator_limit_bytes, machine});
+                       {budget.scratchpad_limit_bytes, budget.accumulator_limit_bytes, machine,
+                        context.tables.whole_sums});
   }
   if (!tile.ok()) return Annotate(tile.status(), WhereIs(*call.node));
   known = *tile;

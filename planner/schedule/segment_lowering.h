@@ -21,10 +21,13 @@ struct SegmentBudget {
 
 // What is worked out once for a graph and used by every segment.
 struct SegmentTables {
-  explicit SegmentTables(const Graph& graph) : uses(ComputeUses(graph)), reads(graph, uses) {}
+  explicit SegmentTables(const Graph& graph);
 
   GraphUses uses;
   RowReads reads;
+  // The graph asks which of two floats is more, or whether they are equal: ties that hang on the
+  // last bit of a sum, which must not be rounded otherwise than the model's author saw it.
+  bool whole_sums = false;
   // Tile decisions, by what they hang on: the step, the rows of a part (0: all), which operands
   // stand on chip, and the bytes that a tile may take.
   std::map<std::tuple<int, int64_t, uint64_t, int64_t>, TileShape> tiles;
