@@ -1,6 +1,7 @@
 #include "planner/schedule/residency.h"
 
 #include <algorithm>
+#include <iterator>
 namespace berth {
 namespace {
 
@@ -59,6 +60,7 @@ class Search {
         options_(options),
         storage_(storage),
         costs_(costs),
+        units_before_(costs.work_units()),
         steps_(static_cast<int>(graph.nodes.size())),
         states_(graph.nodes.size() + 1),
         crossing_bytes_(graph.nodes.size() + 1, 0) {
@@ -96,12 +98,18 @@ class Search {
 
   void Extend(int begin, int index) {
     TrySegment({begin, begin + 1, 1}, index);
-    if (!options_.stripes || index >= kStripedStates) return;
+    is_frugal_ = IsAheadOfItsShare(begin);
+    if (!options_.stripes || index >= (is_frugal_ ? 1 : kStripedStates)) return;
     const int longest = index == 0 ? options_.longest_segment : kLongestAnywhere;
     for (int length = 2; length <= longest && begin + length <= steps_; ++length) {
       if (length > kLongestAnywhere && !IsNarrow(begin + length)) continue;
       if (!TryStripes({begin, begin + length, 2}, index)) return;
     }
+  }
+
+  bool IsAheadOfItsShare(int begin) const {
+    const int64_t share_units = options_.work_limit_units * (begin + 1) / steps_;
+    return costs_.work_units() - units_before_ > share_units;
   }
 
   // Where fewer bytes live across the boundary than across its neighbours.
@@ -128,10 +136,10 @@ class Search {
     return choices;
   }
 
-  // Calls visit(chosen) for subsets of the choices.
+  // Calls visit(chosen) for subsets of the choices; all or none where there are many.
   template <typename Visit>
   void ForEachChoice(const std::vector<int>& choices, Visit&& visit) {
-    if (choices.size() > kFreeChoices) {
+    if (choices.size() > kFreeChoices || (is_frugal_ && choices.size() > 1)) {
       visit(std::vector<int>{});
       return visit(choices);
     }
@@ -271,6 +279,9 @@ class Search {
       for (const int b : around.resident) room_bytes -= BufferAt(b).size_bytes;
       int parts = 0;
       for (const Manner& manner : kManners) {
+        const bool is_extreme =
+            &manner == std::begin(kManners) || &manner == std::end(kManners) - 1;
+        if (is_frugal_ && !is_extreme) continue;
         segment.spare_parts = manner.spare_parts;
         segment.is_skewed = manner.is_skewed;
         segment.moves_in_place = manner.moves_in_place;
@@ -324,6 +335,8 @@ class Search {
   const ResidencyOptions& options_;
   const StoragePlan& storage_;
   SegmentCosts& costs_;
+  const int64_t units_before_;
+  bool is_frugal_ = false;
   const int steps_;
   std::vector<std::vector<State>> states_;  // per boundary
   std::vector<int64_t> crossing_bytes_;     // likewise: of what is made before and read behind

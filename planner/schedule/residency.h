@@ -19,7 +19,9 @@ struct ResidencyOptions {
   int64_t limit_bytes = 0;  // of scratchpad, for everything that a segment has live at once
   int longest_segment = 24;
   size_t beam = 3;
-  bool all_manners = true;    // of striped segments; off: the first that fits
+  bool all_manners = true;  // of striped segments; off: the first that fits
+  // Of SegmentCosts::work_units. Where the search is ahead of its share, by steps, it tries less.
+  int64_t work_limit_units = 5'000'000;
   bool bands_spread = false;  // what is believed of the placement: see PipelineCycles
 };
 

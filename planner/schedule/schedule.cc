@@ -28,8 +28,9 @@ constexpr int kHoistAttempts = 24;
 constexpr int64_t kReach = 32, kMostReach = 512;
 // Depths of prefetch that are tried in vain before the search for a better one ends.
 constexpr int kWorseDepths = 2;
-// Up to so many steps, the plans for both orders are carried out.
-constexpr size_t kFewSteps = 120;
+// Programs of more commands take seconds to place and time again and again: fewer depths and plans
+// are tried.
+constexpr size_t kLongProgram = 6000;
 constexpr int64_t kLargestScratchpadBytes = int64_t{1} << 30;
 constexpr int64_t kSearchStepBytes = 1024;
 // A search for the smallest scratchpad looks at programs up to this long only, so that it ends
@@ -130,6 +131,7 @@ absl::StatusOr<Schedule> Lower(const Graph& graph, const NpuConfig& config,
 absl::StatusOr<Schedule> TryDepths(const Graph& graph, const NpuConfig& config,
                                    const ScheduleOptions& options, const Schedule& lowered) {
   absl::StatusOr<Schedule> best = ResourceExhausted("no depth of prefetch fits");
+  const int most_worse = lowered.lowered.commands.size() > kLongProgram ? 1 : kWorseDepths;
   int worse = 0;
   for (const int64_t hoist_percent : kHoistPercent) {
     if (!options.hoist && hoist_percent != 0) continue;
@@ -145,7 +147,7 @@ absl::StatusOr<Schedule> TryDepths(const Graph& graph, const NpuConfig& config,
     if (!best.ok() || schedule->makespan_cycles < best->makespan_cycles) {
       best = std::move(schedule);
       worse = 0;
-    } else if (++worse == kWorseDepths) {
+    } else if (++worse == most_worse) {
       break;
     }
     if (!options.search) break;
@@ -240,17 +242,17 @@ absl::StatusOr<Schedule> Realize(const Candidate& candidate, const NpuConfig& co
   return schedule;
 }
 
-// All plans of all orders, or, of long programs, those of the order that promises most.
+// All plans of all orders, those of the order that promises most first.
 std::vector<Candidate> CandidatesOf(const std::vector<Residency>& orders) {
-  const auto costs_less = [](const Residency& a, const Residency& b) {
-    return a.planned[0].cost < b.planned[0].cost;
-  };
-  const auto promising = std::min_element(orders.begin(), orders.end(), costs_less);
-  const size_t steps = orders[0].graph.nodes.size();
+  std::vector<const Residency*> by_promise;
+  for (const Residency& order : orders) by_promise.push_back(&order);
+  std::stable_sort(by_promise.begin(), by_promise.end(),
+                   [](const Residency* a, const Residency* b) {
+                     return a->planned[0].cost < b->planned[0].cost;
+                   });
   std::vector<Candidate> candidates;
-  for (const Residency& order : orders) {
-    if (steps > kFewSteps && &order != &*promising) continue;
-    for (const ResidencyResult& planned : order.planned) candidates.push_back({&order, &planned});
+  for (const Residency* order : by_promise) {
+    for (const ResidencyResult& planned : order->planned) candidates.push_back({order, &planned});
   }
   return candidates;
 }
@@ -266,19 +268,21 @@ absl::StatusOr<Schedule> BestSchedule(Graph& graph, const NpuConfig& config,
   if (!options.double_buffer) judged.double_buffer = judged.hoist = true;
   const std::vector<Residency> orders = PlanBothOrders(graph, config, options, limit_percent);
   const std::vector<Candidate> candidates = CandidatesOf(orders);
+  absl::StatusOr<Schedule> best = Realize(candidates[0], config, judged);
+  const bool is_long = best.ok() && best->lowered.commands.size() > kLongProgram;
   std::vector<std::future<absl::StatusOr<Schedule>>> attempts;
-  for (const Candidate& candidate : candidates) {
-    attempts.push_back(std::async(std::launch::async, [&config, &judged, candidate] {
-      return Realize(candidate, config, judged);
+  for (size_t i = 1; i < candidates.size(); ++i) {
+    if (is_long && candidates[i].order != candidates[0].order) break;
+    attempts.push_back(std::async(std::launch::async, [&config, &judged, &candidates, i] {
+      return Realize(candidates[i], config, judged);
     }));
   }
-  absl::StatusOr<Schedule> best = attempts[0].get();
   size_t best_index = 0;
-  for (size_t i = 1; i < attempts.size(); ++i) {
+  for (size_t i = 0; i < attempts.size(); ++i) {
     absl::StatusOr<Schedule> attempt = attempts[i].get();
     if (!IsBetter(attempt, best)) continue;
     best = std::move(attempt);
-    best_index = i;
+    best_index = i + 1;
   }
   const Candidate& chosen = candidates[best_index];
   if (best.ok() && !options.double_buffer) best = Realize(chosen, config, options);

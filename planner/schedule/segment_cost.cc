@@ -151,6 +151,7 @@ std::optional<SegmentCost> SegmentCosts::Lower(const Segment& segment,
   const absl::StatusOr<SampledCommands> sample =
       SampleSegment(graph_, storage_, tables_, segment, config, options);
   if (!sample.ok()) return std::nullopt;
+  work_units_ += static_cast<int64_t>(sample->commands.size() + sample->sample.run_of_step.size());
   SegmentCost cost;
   int64_t setup_cycles = 0;
   const std::vector<SegmentSample::Run>& runs = sample->sample.runs;
@@ -268,6 +269,7 @@ int SegmentCosts::FewestParts(Segment segment, const std::vector<int>& resident,
   const auto fits = [&](int64_t part_rows) {
     segment.parts = static_cast<int>(CeilDiv(rows, part_rows));
     const auto bands = PlanBands(graph_, storage_, tables_.uses, tables_.reads, segment);
+    work_units_ += int64_t{segment.parts} * (segment.end_step - segment.begin_step);
     return bands && HeldBytes(graph_, storage_, *bands, segment) <= budget_bytes;
   };
   const auto [found, is_new] =

@@ -56,6 +56,8 @@ class SegmentCosts {
   int FewestParts(Segment segment, const std::vector<int>& resident, int64_t budget_bytes);
   // Whether the matrix unit reads in the segment what the vector unit makes there.
   bool HasLags(const Segment& segment);
+  // Of all evaluations so far: commands that were lowered, and steps of parts that were planned.
+  int64_t work_units() const { return work_units_; }
   bool IsStripable(const Segment& segment, const std::vector<int>& resident);
 
  private:
@@ -75,6 +77,7 @@ class SegmentCosts {
   std::vector<int64_t> matrix_cycles_;   // of the steps before each, at the least
   std::vector<int64_t> constant_bytes_;  // likewise: read by them
   std::vector<int> changed_;
+  int64_t work_units_ = 0;
   using Key = std::tuple<int, int, int, int, bool, bool, std::vector<int>, int64_t>;
   std::map<Key, std::optional<SegmentCost>> known_;
   std::map<Key, int> fewest_;  // by budget; parts are 0
