@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <map>
 
-#include "base/checked_math.h"
-
 namespace berth {
 namespace {
 
@@ -99,32 +97,6 @@ absl::StatusOr<ScratchpadPlan> PlaceBuffers(const LoweredProgram& lowered, const
   result.accumulator = std::move(accumulator.plan);
   result.accumulator_buffers = accumulator.buffers;
   return result;
-}
-
-std::vector<uint32_t> FreeFrom(const LoweredProgram& lowered, const ScratchpadPlan& plan) {
-  constexpr int64_t kGranuleBytes = 64;
-  std::vector<uint32_t> by_begin;
-  for (uint32_t i = 0; i < lowered.buffers.size(); ++i) {
-    const bool is_used = plan.lives[i].end_command > 0;
-    if (is_used && lowered.buffers[i].space == MemorySpace::kScratchpad) by_begin.push_back(i);
-  }
-  std::sort(by_begin.begin(), by_begin.end(), [&](uint32_t a, uint32_t b) {
-    return std::pair(plan.lives[a].begin_command, a) < std::pair(plan.lives[b].begin_command, b);
-  });
-  std::vector<uint32_t> free_from(lowered.buffers.size(), 0);
-  std::vector<uint32_t> last_end;  // per granule
-  for (const uint32_t i : by_begin) {
-    const int64_t begin_bytes = plan.offset_bytes[i];
-    const int64_t end_bytes = begin_bytes + std::max<int64_t>(lowered.buffers[i].size_bytes, 1);
-    const auto first = static_cast<size_t>(begin_bytes / kGranuleBytes);
-    const auto end = static_cast<size_t>(CeilDiv(end_bytes, kGranuleBytes));
-    if (last_end.size() < end) last_end.resize(end, 0);
-    for (size_t granule = first; granule < end; ++granule) {
-      free_from[i] = std::max(free_from[i], last_end[granule]);
-      last_end[granule] = std::max(last_end[granule], plan.lives[i].end_command);
-    }
-  }
-  return free_from;
 }
 
 absl::StatusOr<PoolPlan> PlacePool(StoragePlan& storage, int64_t budget_bytes) {

@@ -39,10 +39,6 @@ struct PlaceOptions {
 absl::StatusOr<ScratchpadPlan> PlaceBuffers(const LoweredProgram& lowered, const NpuConfig& config,
                                             const PlaceOptions& options = {});
 
-// Per buffer of the scratchpad, the command from which on the bytes of its place are free: behind
-// the last use of whatever stands there before it. Cost: O(buffers x size).
-std::vector<uint32_t> FreeFrom(const LoweredProgram& lowered, const ScratchpadPlan& plan);
-
 // The pool: gives every pool buffer of `storage` its offset. A budget > 0 is a limit.
 absl::StatusOr<PoolPlan> PlacePool(StoragePlan& storage, int64_t budget_bytes);
 

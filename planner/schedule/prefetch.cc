@@ -98,20 +98,11 @@ class Hoister {
       const uint32_t load = loads_[k];
       if (placed_[load]) continue;
       const int64_t bytes = NewBytes(load);
-      if (bytes > 0 && !HasRoom(now, load, bytes)) return;
+      if (bytes > 0 && live_.Max(now, load) + bytes > options_.scratchpad_limit_bytes) return;
       if (!TouchesInOrder(load) || WaitsForStore(now, load)) continue;
       live_.Add(now, load, bytes);
       Place(load);
     }
-  }
-
-  bool HasRoom(uint32_t now, uint32_t load, int64_t bytes) const {
-    if (options_.free_from.empty()) {
-      return live_.Max(now, load) + bytes <= options_.scratchpad_limit_bytes;
-    }
-    return std::all_of(touch_rank_[load].begin(), touch_rank_[load].end(), [&](const Touch& touch) {
-      return started_[touch.buffer] || options_.free_from[touch.buffer] <= now;
-    });
   }
 
   int64_t NewBytes(uint32_t command) const {

@@ -15,9 +15,6 @@ struct PrefetchOptions {
   int64_t scratchpad_limit_bytes = 0;
   // Bytes per command of the lowered list that hoisting leaves alone; empty: none.
   std::vector<int64_t> reserved_bytes;
-  // Where buffers are placed already: per buffer, the command of the lowered list from which on its
-  // bytes are free. It takes the place of the limit.
-  std::vector<uint32_t> free_from;
   // Loads considered ahead of the current command.
   int window_loads = 48;
 };

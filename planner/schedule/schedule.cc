@@ -63,15 +63,6 @@ void ReserveAround(const Shortage& shortage, const std::vector<uint32_t>& origin
   for (const uint32_t command : near) reserved_bytes[command] += shortage.excess_bytes;
 }
 
-// Moves loads to where their places become free; what stands where does not change.
-void DrawLoadsForward(Schedule& schedule) {
-  PrefetchOptions prefetch;
-  prefetch.free_from = FreeFrom(schedule.lowered, schedule.scratchpad);
-  HoistLoads(schedule.lowered, prefetch);
-  schedule.scratchpad.lives =
-      FindBufferLives(schedule.lowered.commands, schedule.lowered.buffers.size());
-}
-
 // Loads hoisted as far as `limit_bytes` goes, and every buffer placed.
 absl::StatusOr<Schedule> Place(const Schedule& lowered, const NpuConfig& config,
                                const ScheduleOptions& options, int64_t limit_bytes) {
@@ -89,10 +80,7 @@ absl::StatusOr<Schedule> Place(const Schedule& lowered, const NpuConfig& config,
     const std::vector<uint32_t> origin = HoistLoads(schedule.lowered, prefetch);
     BERTH_ASSIGN_OR_RETURN(schedule.scratchpad, PlaceBuffers(schedule.lowered, config, place));
     const std::optional<Shortage>& shortage = schedule.scratchpad.shortage;
-    if (!shortage) {
-      if (options.hoist) DrawLoadsForward(schedule);
-      return schedule;
-    }
+    if (!shortage) return schedule;
     failure = shortage->text;
     if (shortage->space != MemorySpace::kScratchpad) break;
     const uint32_t failed = origin[static_cast<size_t>(shortage->command)];
