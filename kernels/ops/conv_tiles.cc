@@ -197,12 +197,8 @@ TileCost HalvedCostOf(const ConvProblem& p, const TileShape& t) {
 
 // The array's cycles of a command over `rows` of outputs.
 int64_t CommandCyclesOf(const ConvProblem& p, const Extents& extent, const NpuConfig& machine) {
-  Command command;
-  command.opcode = p.conv.depthwise() ? Opcode::kDepthwise : Opcode::kConv;
-  command.params.matrix = {};
-  for (size_t i = 0; i < extent.size(); ++i) command.extent[i] = static_cast<int32_t>(extent[i]);
-  command.in0.dtype = p.call.input(0).dtype;
-  command.in1.dtype = p.call.input(1).dtype;
+  const Opcode opcode = p.conv.depthwise() ? Opcode::kDepthwise : Opcode::kConv;
+  Command command = MatrixCommand(opcode, extent, p.call);
   Window& window = command.params.matrix.window;
   const auto taps = [&](int axis) {
     const AxisWindow& along = p.conv.axis3(axis);

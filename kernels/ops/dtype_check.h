@@ -23,4 +23,12 @@ absl::Status CheckInput(const OpCall& call, int i, DTypeClass dtype_class);
 // InvalidArgument unless between `least` and `most` inputs are given.
 absl::Status CheckInputCount(const OpCall& call, int least, int most);
 
+// The type rule of an op of one operand of the class, whose result is of the operand's type.
+template <DTypeClass dtype_class>
+absl::StatusOr<std::vector<TensorType>> SameType(const OpCall& call) {
+  BERTH_RETURN_IF_ERROR(CheckInputCount(call, 1, 1));
+  BERTH_RETURN_IF_ERROR(CheckInput(call, 0, dtype_class));
+  return std::vector<TensorType>{call.input(0)};
+}
+
 }  // namespace berth

@@ -140,16 +140,10 @@ int64_t MatrixCycles(const MatMulProblem& p, const TileShape& t, const NpuConfig
   const int64_t all_rows = m.shares_b() ? batch * m.rows : m.rows;
   const int64_t tile_rows = (m.shares_b() ? BatchTile(t, m.batch) : 1) * t[p.loops.rows];
   const int64_t rows = std::min(tile_rows, t[p.loops.command_rows]);
-  Command command;
-  command.opcode = Opcode::kGemm;
-  command.params.matrix = {};
-  command.in0.dtype = p.call.input(0).dtype;
-  command.in1.dtype = p.call.input(1).dtype;
   int64_t cycles = 0;
   ForTileSizes(m.columns, t[p.loops.columns], [&](int64_t columns, int64_t column_tiles) {
     ForTileSizes(m.inner, t[p.loops.inner], [&](int64_t inner, int64_t sums) {
-      const Extents extent = {1, rows, columns, inner};
-      for (size_t i = 0; i < 4; ++i) command.extent[i] = static_cast<int32_t>(extent[i]);
+      const Command command = MatrixCommand(Opcode::kGemm, {1, rows, columns, inner}, p.call);
       cycles += column_tiles * sums * ComputeCycles(command, machine);
     });
   });

@@ -12,13 +12,6 @@
 namespace berth {
 namespace {
 
-template <DTypeClass dtype_class>
-absl::StatusOr<std::vector<TensorType>> SameType(const OpCall& call) {
-  BERTH_RETURN_IF_ERROR(CheckInputCount(call, 1, 1));
-  BERTH_RETURN_IF_ERROR(CheckInput(call, 0, dtype_class));
-  return std::vector<TensorType>{call.input(0)};
-}
-
 // A constant of the dtype of the node's input.
 ValueId Scalar(const OpCall& call, GraphRewriter& rewrite, double value) {
   return rewrite.Constant(ScalarTensor(call.input(0).dtype, value));

@@ -16,13 +16,6 @@ namespace {
 
 constexpr int64_t kFillTileElements = 1024;  // of a result that has no operand
 
-absl::StatusOr<std::vector<TensorType>> ReduceTypes(const OpCall& call) {
-  BERTH_RETURN_IF_ERROR(CheckInputCount(call, 1, 2));
-  BERTH_RETURN_IF_ERROR(CheckInput(call, 0, DTypeClass::kNumeric));
-  BERTH_ASSIGN_OR_RETURN(const ReducedAxes axes, ResolveReducedAxes(call));
-  return std::vector<TensorType>{{call.input(0).dtype, axes.OutputShape(call.input(0).shape)}};
-}
-
 ReduceFunction FunctionOf(OpKind kind) {
   switch (kind) {
     case OpKind::kReduceMax:
@@ -202,7 +195,7 @@ TileCost ReduceCost(const OpCall& call, const TileShape& tile) {
 OpDef Define(OpKind kind) {
   OpDef def;
   def.kind = kind;
-  def.infer_types = ReduceTypes;
+  def.infer_types = ReductionTypes;
   def.iteration_space = ReduceSpace;
   def.tile_cost = ReduceCost;
   def.lower = LowerReduce;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "kernels/ops/dtype_check.h"
+
 namespace berth {
 
 bool ReducedAxes::Any() const {
@@ -46,6 +48,13 @@ ReducedAxes KnownReducedAxes(const OpCall& call) {
   ReducedAxes none;
   none.reduced.assign(static_cast<size_t>(call.input(0).shape.rank()), false);
   return none;
+}
+
+absl::StatusOr<std::vector<TensorType>> ReductionTypes(const OpCall& call) {
+  BERTH_RETURN_IF_ERROR(CheckInputCount(call, 1, 2));
+  BERTH_RETURN_IF_ERROR(CheckInput(call, 0, DTypeClass::kNumeric));
+  BERTH_ASSIGN_OR_RETURN(const ReducedAxes axes, ResolveReducedAxes(call));
+  return std::vector<TensorType>{{call.input(0).dtype, axes.OutputShape(call.input(0).shape)}};
 }
 
 ReducedAxes OneReducedAxis(int axis, int rank, bool keep_dims) {

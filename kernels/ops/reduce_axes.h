@@ -21,6 +21,9 @@ absl::StatusOr<ReducedAxes> ResolveReducedAxes(const OpCall& call);
 // The axes of a use whose type rule has passed.
 ReducedAxes KnownReducedAxes(const OpCall& call);
 
+// The type rule of the reductions.
+absl::StatusOr<std::vector<TensorType>> ReductionTypes(const OpCall& call);
+
 // One axis of an input of `rank`.
 ReducedAxes OneReducedAxis(int axis, int rank, bool keep_dims);
 

@@ -9,13 +9,6 @@
 namespace berth {
 namespace {
 
-absl::StatusOr<std::vector<TensorType>> Types(const OpCall& call) {
-  BERTH_RETURN_IF_ERROR(CheckInputCount(call, 1, 2));
-  BERTH_RETURN_IF_ERROR(CheckInput(call, 0, DTypeClass::kNumeric));
-  BERTH_ASSIGN_OR_RETURN(const ReducedAxes axes, ResolveReducedAxes(call));
-  return std::vector<TensorType>{{call.input(0).dtype, axes.OutputShape(call.input(0).shape)}};
-}
-
 // Roots and logarithms are of reals: integers are computed in float64, 16-bit floats in float32.
 DType ComputedIn(DType dtype) {
   if (!IsFloat(dtype)) return DType::kFloat64;
@@ -88,10 +81,11 @@ absl::Status ExpandReduceLogSumExp(const OpCall& call, GraphRewriter& rewrite) {
 
 }  // namespace
 
-#define BERTH_COMPOSITE_OP(NAME)                                                                   \
-  const OpDef& NAME##Op() {                                                                        \
-    static const OpDef def{.kind = OpKind::k##NAME, .infer_types = Types, .expand = Expand##NAME}; \
-    return def;                                                                                    \
+#define BERTH_COMPOSITE_OP(NAME)                                                         \
+  const OpDef& NAME##Op() {                                                              \
+    static const OpDef def{                                                              \
+        .kind = OpKind::k##NAME, .infer_types = ReductionTypes, .expand = Expand##NAME}; \
+    return def;                                                                          \
   }
 BERTH_COMPOSITE_OP(ReduceL2)
 BERTH_COMPOSITE_OP(ReduceLogSum)

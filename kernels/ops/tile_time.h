@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/checked_math.h"
+#include "kernels/tile_builder.h"
 #include "npu_sim/config.h"
 #include "npu_sim/timing.h"
 
@@ -29,6 +30,17 @@ inline int64_t TotalCycles(const TileTime& time, const DramConfig& dram) {
                          PeakDramCycles(time.exposed_bytes, dram);
   if (!time.sums_over_tiles) return cycles;
   return cycles + CeilDiv(cycles * (time.whole_sums ? kUnwantedSumsPercent : kSumsPercent), 100);
+}
+
+// A command of the matrix unit as far as its cycles go: extents and dtypes of the operands.
+inline Command MatrixCommand(Opcode opcode, const Extents& extent, const OpCall& call) {
+  Command command;
+  command.opcode = opcode;
+  command.params.matrix = {};
+  for (size_t i = 0; i < extent.size(); ++i) command.extent[i] = static_cast<int32_t>(extent[i]);
+  command.in0.dtype = call.input(0).dtype;
+  command.in1.dtype = call.input(1).dtype;
+  return command;
 }
 
 // Calls visit(size, count) for the tiles of `tile` of an extent: full ones and the rest.

@@ -7,13 +7,6 @@
 namespace berth {
 namespace {
 
-template <DTypeClass dtype_class>
-absl::StatusOr<std::vector<TensorType>> SameType(const OpCall& call) {
-  BERTH_RETURN_IF_ERROR(CheckInputCount(call, 1, 1));
-  BERTH_RETURN_IF_ERROR(CheckInput(call, 0, dtype_class));
-  return std::vector<TensorType>{call.input(0)};
-}
-
 template <UnaryFunction function>
 absl::StatusOr<VectorSteps> Plain(const ElementwiseUse&) {
   return VectorSteps{{UnaryStep(function, 0)}};

@@ -58,13 +58,8 @@ absl::Status OneHotReference(const OpCall& call, Inputs inputs, Outputs outputs)
 }
 
 absl::Status HardmaxReference(const OpCall& call, Inputs inputs, Outputs outputs) {
-  const bool flattened = call.node->opset > 0 && call.node->opset < 13;
-  BERTH_ASSIGN_OR_RETURN(const int axis, ResolveAxis(call, flattened ? 1 : -1));
   const Shape& shape = inputs[0].type.shape;
-  ReducedAxes axes = OneReducedAxis(axis, shape.rank(), true);
-  for (size_t i = static_cast<size_t>(axis); flattened && i < axes.reduced.size(); ++i) {
-    axes.reduced[i] = true;
-  }
+  BERTH_ASSIGN_OR_RETURN(const ReducedAxes axes, SoftmaxAxes(call, shape));
   const std::vector<double> x = ToDoubles(inputs[0]);
   std::vector<double> result(x.size(), 0);
   for (const std::vector<size_t>& group : ReductionGroups(axes, shape)) {

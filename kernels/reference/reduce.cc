@@ -10,6 +10,16 @@
 
 namespace berth {
 
+absl::StatusOr<ReducedAxes> SoftmaxAxes(const OpCall& call, const Shape& shape) {
+  const bool flattened = call.node->opset > 0 && call.node->opset < 13;
+  BERTH_ASSIGN_OR_RETURN(const int axis, ResolveAxis(call, flattened ? 1 : -1));
+  ReducedAxes axes = OneReducedAxis(axis, shape.rank(), true);
+  for (size_t i = static_cast<size_t>(axis); flattened && i < axes.reduced.size(); ++i) {
+    axes.reduced[i] = true;
+  }
+  return axes;
+}
+
 std::vector<std::vector<size_t>> ReductionGroups(const ReducedAxes& axes, const Shape& input) {
   ReducedAxes keeping = axes;
   keeping.keep_dims = true;
@@ -112,13 +122,8 @@ absl::Status Position(const OpCall& call, Inputs inputs, Outputs outputs, Beats 
 }
 
 absl::Status Softmax(const OpCall& call, Inputs inputs, Outputs outputs, bool is_log) {
-  const bool flattened = call.node->opset > 0 && call.node->opset < 13;
-  BERTH_ASSIGN_OR_RETURN(const int axis, ResolveAxis(call, flattened ? 1 : -1));
   const Shape& shape = inputs[0].type.shape;
-  ReducedAxes axes = OneReducedAxis(axis, shape.rank(), true);
-  for (size_t i = static_cast<size_t>(axis); flattened && i < axes.reduced.size(); ++i) {
-    axes.reduced[i] = true;
-  }
+  BERTH_ASSIGN_OR_RETURN(const ReducedAxes axes, SoftmaxAxes(call, shape));
   std::vector<double> x = ToDoubles(inputs[0]);
   for (const std::vector<size_t>& group : ReductionGroups(axes, shape)) {
     double maximum = -std::numeric_limits<double>::infinity(), sum = 0;

@@ -186,30 +186,33 @@ absl::Status CheckBuffers(const LoweredProgram& lowered) {
   return absl::OkStatus();
 }
 
-}  // namespace
+// The rows that a striped segment holds; nothing where it is not striped, or cannot be.
+std::optional<BandPlan> BandsOf(const LoweringContext& context, const Segment& segment) {
+  if (!segment.is_striped()) return std::nullopt;
+  return PlanBands(context.graph, context.storage, context.tables.uses, context.tables.reads,
+                   segment);
+}
 
-SegmentBudget BudgetOf(const Graph& graph, const StoragePlan& storage, SegmentTables& tables,
-                       const Segment& segment, const NpuConfig& config,
-                       const LowerOptions& options) {
+// What a tile may take in `segment`.
+SegmentBudget BudgetOf(const LoweringContext& context, const Segment& segment,
+                       const std::optional<BandPlan>& bands, const LowerOptions& options) {
+  const NpuConfig& config = context.builder.config();
   int64_t free_bytes = config.scratchpad.size_bytes;
-  for (const StorageBuffer& buffer : storage.buffers) {
+  for (const StorageBuffer& buffer : context.storage.buffers) {
     const bool is_live =
         buffer.begin_step < segment.end_step && buffer.end_step > segment.begin_step;
     if (buffer.home == StorageHome::kScratchpad && is_live) free_bytes -= buffer.size_bytes;
   }
-  if (segment.is_striped()) {
-    if (const auto bands = PlanBands(graph, storage, tables.uses, tables.reads, segment)) {
-      free_bytes -= HeldBytes(graph, storage, *bands, segment);
-    }
-  }
+  if (bands) free_bytes -= HeldBytes(context.graph, context.storage, *bands, segment);
   SegmentBudget budget;
   budget.scratchpad_bytes = std::max<int64_t>(free_bytes, 0) * options.tile_percent / 100 /
                             kBudgetStepBytes * kBudgetStepBytes;
   budget.scratchpad_limit_bytes = config.scratchpad.size_bytes;
   budget.accumulator_bytes = config.accumulator.size_bytes;
-  budget.accumulator_limit_bytes = config.accumulator.size_bytes;
   return budget;
 }
+
+}  // namespace
 
 absl::StatusOr<LoweredProgram> LowerGraph(const Graph& graph, const StoragePlan& storage,
                                           const OnChipPlan& on_chip, const NpuConfig& config,
@@ -224,8 +227,9 @@ absl::StatusOr<LoweredProgram> LowerGraph(const Graph& graph, const StoragePlan&
   const LoweringContext context{graph, storage, tables, placements, builder};
   std::vector<std::string> decisions(graph.nodes.size());
   for (const Segment& segment : on_chip.segments) {
-    BERTH_RETURN_IF_ERROR(LowerSegment(
-        context, segment, BudgetOf(graph, storage, tables, segment, config, options), decisions));
+    std::optional<BandPlan> bands = BandsOf(context, segment);
+    const SegmentBudget budget = BudgetOf(context, segment, bands, options);
+    BERTH_RETURN_IF_ERROR(LowerSegment(context, segment, std::move(bands), budget, decisions));
   }
   LoweredProgram lowered;
   for (size_t step = 0; step < graph.nodes.size(); ++step) {
@@ -263,9 +267,9 @@ absl::StatusOr<SampledCommands> SampleSegment(const Graph& graph, const StorageP
   builder.SetCommandLimit(options.command_limit);
   const LoweringContext context{graph, storage, tables, placements, builder};
   SampledCommands sampled;
-  BERTH_ASSIGN_OR_RETURN(
-      sampled.sample,
-      LowerSample(context, segment, BudgetOf(graph, storage, tables, segment, config, options)));
+  std::optional<BandPlan> bands = BandsOf(context, segment);
+  const SegmentBudget budget = BudgetOf(context, segment, bands, options);
+  BERTH_ASSIGN_OR_RETURN(sampled.sample, LowerSample(context, segment, std::move(bands), budget));
   sampled.commands = std::move(builder.commands());
   sampled.buffers = std::move(builder.buffers());
   return sampled;

@@ -40,11 +40,6 @@ struct LowerOptions {
   size_t command_limit = 1000000;
 };
 
-// What a tile may take in `segment`.
-SegmentBudget BudgetOf(const Graph& graph, const StoragePlan& storage, SegmentTables& tables,
-                       const Segment& segment, const NpuConfig& config,
-                       const LowerOptions& options);
-
 // The storage must have been assigned with `on_chip`. ResourceExhausted names the node whose
 // smallest tile does not fit, with needed and available bytes.
 absl::StatusOr<LoweredProgram> LowerGraph(const Graph& graph, const StoragePlan& storage,

@@ -150,7 +150,6 @@ absl::StatusOr<Schedule> TryAllTiles(const Graph& graph, const NpuConfig& config
     absl::StatusOr<Schedule> schedule = Lower(graph, config, options, begun, tile_percent);
     if (schedule.ok()) schedule = TryDepths(graph, config, options, *schedule);
     if (schedule.ok() || !absl::IsResourceExhausted(schedule.status())) return schedule;
-
     failure = schedule.status();
   }
   return failure;

@@ -51,7 +51,7 @@ absl::StatusOr<TileShape> ChooseTile(const LoweringContext& context, int step, c
       {budget.scratchpad_bytes, budget.accumulator_bytes, machine, context.tables.whole_sums});
   if (absl::IsResourceExhausted(tile.status())) {
     tile = DefaultTile(op, call,
-                       {budget.scratchpad_limit_bytes, budget.accumulator_limit_bytes, machine,
+                       {budget.scratchpad_limit_bytes, budget.accumulator_bytes, machine,
                         context.tables.whole_sums});
   }
   if (!tile.ok()) return Annotate(tile.status(), WhereIs(*call.node));
@@ -329,27 +329,23 @@ class StripedSegment {
   std::map<int, TileShape> tiles_;       // by step, of its last part
 };
 
-}  // namespace
-
-namespace {
-
-absl::StatusOr<StripedSegment> Stripe(const LoweringContext& context, const Segment& segment) {
-  std::optional<BandPlan> plan =
-      PlanBands(context.graph, context.storage, context.tables.uses, context.tables.reads, segment);
-  if (!plan) {
+absl::StatusOr<StripedSegment> Stripe(const LoweringContext& context, const Segment& segment,
+                                      std::optional<BandPlan> bands) {
+  if (!bands) {
     return Unimplemented("steps {} to {} cannot be computed in parts", segment.begin_step,
                          segment.end_step - 1);
   }
-  return StripedSegment(context, segment, *std::move(plan));
+  return StripedSegment(context, segment, *std::move(bands));
 }
 
 }  // namespace
 
 absl::Status LowerSegment(const LoweringContext& context, const Segment& segment,
-                          const SegmentBudget& budget, std::vector<std::string>& decisions) {
+                          std::optional<BandPlan> bands, const SegmentBudget& budget,
+                          std::vector<std::string>& decisions) {
   context.builder.ForgetHeld();
   if (segment.is_striped()) {
-    BERTH_ASSIGN_OR_RETURN(StripedSegment striped, Stripe(context, segment));
+    BERTH_ASSIGN_OR_RETURN(StripedSegment striped, Stripe(context, segment, std::move(bands)));
     return striped.Run(budget, decisions);
   }
   const Node& node = context.graph.nodes[static_cast<size_t>(segment.begin_step)];
@@ -369,13 +365,14 @@ absl::Status LowerSegment(const LoweringContext& context, const Segment& segment
 }
 
 absl::StatusOr<SegmentSample> LowerSample(const LoweringContext& context, const Segment& segment,
+                                          std::optional<BandPlan> bands,
                                           const SegmentBudget& budget) {
   if (segment.is_striped()) {
-    BERTH_ASSIGN_OR_RETURN(StripedSegment striped, Stripe(context, segment));
+    BERTH_ASSIGN_OR_RETURN(StripedSegment striped, Stripe(context, segment, std::move(bands)));
     return striped.RunSample(budget);
   }
   std::vector<std::string> decisions(context.graph.nodes.size());
-  BERTH_RETURN_IF_ERROR(LowerSegment(context, segment, budget, decisions));
+  BERTH_RETURN_IF_ERROR(LowerSegment(context, segment, std::nullopt, budget, decisions));
   SegmentSample sample;
   sample.runs.emplace_back();
   return sample;

@@ -16,7 +16,7 @@ struct SegmentBudget {
   // Bytes that the buffers of one tile should take; where an op's smallest tile is larger, it may
   // take up to the limit (and then has no room for double buffering).
   int64_t scratchpad_bytes = 0, scratchpad_limit_bytes = 0;
-  int64_t accumulator_bytes = 0, accumulator_limit_bytes = 0;
+  int64_t accumulator_bytes = 0;  // the machine's: sums change hands without a wait
 };
 
 // What is worked out once for a graph and used by every segment.
@@ -61,13 +61,16 @@ struct SegmentSample {
   int64_t held_bytes = 0;  // of a striped segment: rows, weights and the largest tile; 0: whole
 };
 
+// `bands`: of a striped segment, which is Unimplemented without.
 // `decisions` has an entry for each step of the graph and gets those of the segment, for people.
 absl::Status LowerSegment(const LoweringContext& context, const Segment& segment,
-                          const SegmentBudget& budget, std::vector<std::string>& decisions);
+                          std::optional<BandPlan> bands, const SegmentBudget& budget,
+                          std::vector<std::string>& decisions);
 
 // As LowerSegment, but what a step does again in another part is not lowered again. What is
 // appended is not a program; it says what one would cost.
 absl::StatusOr<SegmentSample> LowerSample(const LoweringContext& context, const Segment& segment,
+                                          std::optional<BandPlan> bands,
                                           const SegmentBudget& budget);
 
 }  // namespace berth
