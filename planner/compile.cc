@@ -4,6 +4,7 @@
 #include <chrono>
 
 #include "base/checked_math.h"
+#include "npu_sim/conflict_graph.h"
 #include "npu_sim/verify.h"
 #include "planner/bounds.h"
 #include "planner/describe_values.h"
@@ -167,7 +168,7 @@ BundleContents ToContents(const CompileOptions& options, Stages stages) {
   contents.values =
       DescribeValues(stages.graph, stages.schedule.storage, stages.schedule.emitted.pool_slots);
   contents.program = std::move(stages.schedule.emitted.program);
-  contents.conflicts = std::move(stages.schedule.emitted.conflicts);
+  contents.conflicts = BuildConflictGraph(ComputeHazards(contents.program.view()));
   contents.buffer_names = std::move(stages.schedule.emitted.buffer_names);
   contents.constants = std::move(*stages.schedule.lowered.constants);
   contents.ops = std::move(stages.schedule.lowered.ops);

@@ -1,7 +1,8 @@
 #include "planner/emit/emit.h"
 
 #include <algorithm>
-#include <array>
+
+#include "planner/emit/waits.h"
 
 namespace berth {
 namespace {
@@ -118,67 +119,6 @@ void Resolve(Operand& operand, const SlotTable& table, const ScratchpadPlan& scr
   operand.slot = table.of_buffer[operand.slot];
 }
 
-// What each command may take for granted when it starts: for every engine, how many of its commands
-// have finished. Waits are what conflicts need beyond that.
-class WaitDeriver {
- public:
-  explicit WaitDeriver(TileProgram& program)
-      : program_(program),
-        engines_(program.engines.size()),
-        clocks_(program.commands.size() * engines_, 0),
-        issued_(engines_, 0),
-        last_(engines_, -1) {}
-
-  void Run(const Hazards& hazards) {
-    ordinal_.resize(program_.commands.size());
-    for (size_t i = 0; i < program_.commands.size(); ++i) Derive(i, hazards);
-  }
-
- private:
-  uint32_t* Clock(size_t command) { return &clocks_[command * engines_]; }
-
-  void Derive(size_t index, const Hazards& hazards) {
-    Command& command = program_.commands[index];
-    uint32_t* clock = Clock(index);
-    // The command before in the same queue has finished, with all it knew.
-    if (last_[command.engine] >= 0) {
-      const uint32_t* before = Clock(static_cast<size_t>(last_[command.engine]));
-      std::copy(before, before + engines_, clock);
-      clock[command.engine] = issued_[command.engine];
-    }
-    // The newest conflicting command of each engine, newest first overall: what a newer one knows
-    // needs no wait of its own.
-    std::vector<int64_t> newest(engines_, -1);
-    for (uint32_t k = hazards.begin[index]; k < hazards.begin[index + 1]; ++k) {
-      const uint32_t predecessor = hazards.predecessors[k];
-      newest[program_.commands[predecessor].engine] = predecessor;  // ascending: the last is newest
-    }
-    std::sort(newest.begin(), newest.end(), std::greater<>());
-    command.wait_begin = static_cast<uint32_t>(program_.waits.size());
-    for (const int64_t predecessor : newest) {
-      if (predecessor < 0) break;
-      const size_t p = static_cast<size_t>(predecessor);
-      const uint8_t engine = program_.commands[p].engine;
-      if (clock[engine] >= ordinal_[p]) continue;
-      program_.waits.push_back({engine, ordinal_[p]});
-      const uint32_t* known = Clock(p);
-      for (size_t e = 0; e < engines_; ++e) clock[e] = std::max(clock[e], known[e]);
-      clock[engine] = std::max(clock[engine], ordinal_[p]);
-    }
-    command.wait_count =
-        static_cast<uint16_t>(program_.waits.size() - static_cast<size_t>(command.wait_begin));
-    ordinal_[index] = ++issued_[command.engine];
-    last_[command.engine] = static_cast<int64_t>(index);
-  }
-
-  TileProgram& program_;
-  size_t engines_;
-  std::vector<uint32_t> clocks_;   // per command and engine
-  std::vector<uint32_t> ordinal_;  // of a command on its engine, from 1
-  std::vector<uint32_t> issued_;   // per engine
-  std::vector<int64_t> last_;      // per engine: its newest command
-};
-
 }  // namespace
 
 EmittedProgram EmitProgram(const Graph& graph, const StoragePlan& storage,
@@ -201,9 +141,7 @@ EmittedProgram EmitProgram(const Graph& graph, const StoragePlan& storage,
   program.slots = std::move(table.slots);
   program.scratchpad_bytes = scratchpad.scratchpad.height_bytes;
   program.accumulator_bytes = scratchpad.accumulator.height_bytes;
-  const Hazards hazards = ComputeHazards(program.view());
-  WaitDeriver(program).Run(hazards);
-  emitted.conflicts = BuildConflictGraph(hazards);
+  DeriveWaits(program);
   emitted.buffer_names = std::move(table.names);
   emitted.pool_slots = std::move(table.of_storage);
   return emitted;
