@@ -130,35 +130,7 @@ TileView EmitTail(const Node& node, size_t first, const Box& box, TileView tile,
   return tile;
 }
 
-namespace {
-
-// Tiles of the other operands, and of all that are read as floats.
-int64_t FusedOperandBytes(const FusedOp& fused, absl::Span<const TensorType> operands,
-                          absl::Span<const bool> on_chip, DType flow, const Extents& box_extent) {
-  int64_t bytes = 0;
-  size_t next = 0;
-  for (size_t i = 0; i < fused.operands.size(); ++i) {
-    if (static_cast<int>(i) == fused.flow_position) {
-      if (ReadDType(fused.attributes, i, flow) != flow) {
-        bytes += TileBytes(DType::kFloat32, box_extent);
-      }
-      continue;
-    }
-    const bool is_placed = next < on_chip.size() && on_chip[next];
-    const TensorType& operand = operands[next++];
-    if (operand.dtype == DType::kUndefined || is_placed) continue;
-    bytes += OperandTileBytes(operand, box_extent);
-    if (ReadScaleOf(fused.attributes, i)) {
-      bytes += OperandTileBytes({DType::kFloat32, operand.shape}, box_extent);
-    }
-  }
-  return bytes;
-}
-
-}  // namespace
-
-int64_t TailBytes(const OpCall& call, const Extents& box_extent) {
-  int64_t bytes = 0;
+TailBuffers::TailBuffers(const OpCall& call) {
   size_t next = 0;
   DType flow = call.output().dtype;
   for (const FusedOp& fused : call.node->tail) {
@@ -167,9 +139,38 @@ int64_t TailBytes(const OpCall& call, const Extents& box_extent) {
     const auto on_chip = call.tail_on_chip.empty() ? call.tail_on_chip
                                                    : call.tail_on_chip.subspan(next, operand_count);
     next += operand_count;
-    bytes += FusedOperandBytes(fused, operands, on_chip, flow, box_extent);
-    if (!RunsInPlace(fused, operands, flow)) bytes += TileBytes(fused.dtype, box_extent);
+    AddOperands(fused, operands, on_chip, flow);
+    if (!RunsInPlace(fused, operands, flow)) buffers_.push_back({{fused.dtype, {}}, false});
     flow = fused.dtype;
+  }
+}
+
+// Tiles of the other operands, and of all that are read as floats.
+void TailBuffers::AddOperands(const FusedOp& fused, absl::Span<const TensorType> operands,
+                              absl::Span<const bool> on_chip, DType flow) {
+  size_t next = 0;
+  for (size_t i = 0; i < fused.operands.size(); ++i) {
+    if (static_cast<int>(i) == fused.flow_position) {
+      if (ReadDType(fused.attributes, i, flow) != flow) {
+        buffers_.push_back({{DType::kFloat32, {}}, false});
+      }
+      continue;
+    }
+    const bool is_placed = next < on_chip.size() && on_chip[next];
+    const TensorType& operand = operands[next++];
+    if (operand.dtype == DType::kUndefined || is_placed) continue;
+    buffers_.push_back({operand, true});
+    if (ReadScaleOf(fused.attributes, i)) {
+      buffers_.push_back({{DType::kFloat32, operand.shape}, true});
+    }
+  }
+}
+
+int64_t TailBuffers::Bytes(const Extents& box_extent) const {
+  int64_t bytes = 0;
+  for (const Buffer& buffer : buffers_) {
+    bytes += buffer.is_operand ? OperandTileBytes(buffer.type, box_extent)
+                               : TileBytes(buffer.type.dtype, box_extent);
   }
   return bytes;
 }

@@ -21,7 +21,29 @@ AbsorbedTail AbsorbActivation(const Graph& graph, const Node& node);
 TileView EmitTail(const Node& node, size_t first, const Box& box, TileView tile,
                   TileBuilder& builder);
 
-// Scratchpad bytes that the operands of the tail need for a tile of `box_extent` of output 0.
-int64_t TailBytes(const OpCall& call, const Extents& box_extent);
+// The tail's needs of scratchpad, worked out once for the many tiles that a search tries:
+// attributes are read, and what runs in place is found, in the constructor only.
+class TailBuffers {
+ public:
+  explicit TailBuffers(const OpCall& call);  // which must outlive this
+
+  // For a tile of `box_extent` of output 0.
+  int64_t Bytes(const Extents& box_extent) const;
+
+ private:
+  struct Buffer {
+    TensorType type;          // without a shape where it has the extents of the result's box
+    bool is_operand = false;  // has those that the box needs of it
+  };
+  void AddOperands(const FusedOp& fused, absl::Span<const TensorType> operands,
+                   absl::Span<const bool> on_chip, DType flow);
+
+  absl::InlinedVector<Buffer, 4> buffers_;
+};
+
+// For one tile.
+inline int64_t TailBytes(const OpCall& call, const Extents& box_extent) {
+  return TailBuffers(call).Bytes(box_extent);
+}
 
 }  // namespace berth

@@ -30,16 +30,19 @@ AxisPhase TransposedPhase(const AxisWindow& axis, IndexRange outputs, int64_t fi
   return phase;
 }
 
+// Of an ordinary convolution. SamplesOf is asked for it so often that it must not allocate.
+AxisPhase OnlyPhase(const AxisWindow& axis, IndexRange outputs) {
+  return {.out_count = outputs.count,
+          .taps = axis.kernel,
+          .first_sample = outputs.begin * axis.stride - axis.pad_begin,
+          .stride = axis.stride,
+          .dilation = axis.dilation};
+}
+
 }  // namespace
 
 std::vector<AxisPhase> PhasesOf(const AxisWindow& axis, bool transposed, IndexRange outputs) {
-  if (!transposed) {
-    return {{.out_count = outputs.count,
-             .taps = axis.kernel,
-             .first_sample = outputs.begin * axis.stride - axis.pad_begin,
-             .stride = axis.stride,
-             .dilation = axis.dilation}};
-  }
+  if (!transposed) return {OnlyPhase(axis, outputs)};
   std::vector<AxisPhase> phases;
   for (int64_t first = 0; first < std::min(axis.stride, outputs.count); ++first) {
     phases.push_back(TransposedPhase(axis, outputs, first));
@@ -49,12 +52,17 @@ std::vector<AxisPhase> PhasesOf(const AxisWindow& axis, bool transposed, IndexRa
 
 IndexRange SamplesOf(const AxisWindow& axis, bool transposed, IndexRange outputs) {
   int64_t begin = axis.input, end = 0;
-  for (const AxisPhase& phase : PhasesOf(axis, transposed, outputs)) {
-    if (phase.taps == 0) continue;
+  const auto include = [&](const AxisPhase& phase) {
+    if (phase.taps == 0) return;
     const int64_t last = phase.first_sample + (phase.out_count - 1) * phase.stride +
                          (phase.taps - 1) * phase.dilation;
     begin = std::min(begin, std::max<int64_t>(0, phase.first_sample));
     end = std::max(end, std::min(axis.input, last + 1));
+  };
+  if (transposed) {
+    for (const AxisPhase& phase : PhasesOf(axis, transposed, outputs)) include(phase);
+  } else {
+    include(OnlyPhase(axis, outputs));
   }
   if (begin >= end) return {0, 1};
   return {begin, end - begin};

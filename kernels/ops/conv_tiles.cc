@@ -1,6 +1,8 @@
 // Tile decisions of convolutions: what a tile costs, what a whole op moves, and the search for the
 // tile that moves least.
 #include <algorithm>
+#include <array>
+#include <vector>
 
 #include "base/checked_math.h"
 #include "kernels/ops/convolution.h"
@@ -23,18 +25,29 @@ struct ConvProblem {
   int64_t element_bytes;  // of the input
   int64_t weight_bytes, output_bytes;
   int64_t taps = 1;
+  TailBuffers tail;
+  // Samples of all tiles by axis and extent of a tile, as they are asked for; 0: not yet.
+  mutable std::array<std::vector<int64_t>, 3> samples;
 
   ConvProblem(const OpCall& c, Convolution resolved)
       : call(c),
         conv(std::move(resolved)),
         element_bytes(DTypeBytes(c.input(0).dtype)),
         weight_bytes(DTypeBytes(c.input(1).dtype)),
-        output_bytes(DTypeBytes(c.output().dtype)) {
+        output_bytes(DTypeBytes(c.output().dtype)),
+        tail(c) {
     for (const AxisWindow& axis : conv.axes) taps *= axis.kernel;
   }
   int64_t InputChannels(const TileShape& t) const { return t[kConvGroup] * t[kConvIn]; }
   int64_t OutputChannels(const TileShape& t) const { return t[kConvGroup] * t[kConvOut]; }
   bool has_bias() const { return call.HasInput(2); }
+  int64_t Samples(int axis, int64_t extent) const {
+    std::vector<int64_t>& known = samples[static_cast<size_t>(axis)];
+    known.resize(std::max(known.size(), static_cast<size_t>(extent) + 1));
+    int64_t& count = known[static_cast<size_t>(extent)];
+    if (count == 0) count = SamplesOfAllTiles(conv.axis3(axis), conv.transposed, extent);
+    return count;
+  }
 };
 
 int64_t InputTileBytes(const ConvProblem& p, const TileShape& t) {
@@ -132,7 +145,7 @@ TileCost CostOf(const ConvProblem& p, const TileShape& t) {
   const int64_t moving = std::max(OutputTileBytes(p, t), RollsDown(p.conv, t) ? input : 0);
   TileCost cost;
   cost.scratchpad_bytes = input + moving + WeightTileBytes(p, t) + BiasBytes(p, t) +
-                          TailBytes(p.call, OutputBoxExtent(p, t));
+                          p.tail.Bytes(OutputBoxExtent(p, t));
   cost.accumulator_bytes = AccumulatorBytes(p, t);
   return cost;
 }
@@ -152,8 +165,7 @@ ConvTraffic TrafficOf(const ConvProblem& p, const TileShape& t) {
   for (int i = 0; i < 3; ++i) {
     const int64_t extent = t[kConvDepth + static_cast<size_t>(i)];
     const AxisWindow axis = conv.axis3(i);
-    samples *= i == 1 && RollsDown(p.conv, t) ? axis.input
-                                              : SamplesOfAllTiles(axis, conv.transposed, extent);
+    samples *= i == 1 && RollsDown(p.conv, t) ? axis.input : p.Samples(i, extent);
     image_tiles *= TileCount(axis.output, extent);
   }
   const int64_t group_tiles = TileCount(conv.groups, t[kConvGroup]);

@@ -19,6 +19,7 @@ struct MatMulProblem {
   MatMulLoops loops;
   int64_t element_bytes;  // of A
   int64_t weight_bytes, output_bytes;
+  TailBuffers tail;
 
   explicit MatMulProblem(const OpCall& c)
       : call(c),
@@ -26,7 +27,8 @@ struct MatMulProblem {
         loops(product),
         element_bytes(DTypeBytes(c.input(0).dtype)),
         weight_bytes(DTypeBytes(c.input(1).dtype)),
-        output_bytes(DTypeBytes(c.output().dtype)) {}
+        output_bytes(DTypeBytes(c.output().dtype)),
+        tail(c) {}
 };
 
 // Elements of the batch part of an operand's tile.
@@ -77,7 +79,7 @@ int64_t AccumulatorBytes(const MatMulProblem& p, const TileShape& t) {
 TileCost CostOf(const MatMulProblem& p, const TileShape& t) {
   TileCost cost;
   cost.scratchpad_bytes = ATileBytes(p, t) + BTileBytes(p, t) + OutputTileBytes(p, t) +
-                          TailBytes(p.call, OutputBoxExtent(p, t));
+                          p.tail.Bytes(OutputBoxExtent(p, t));
   if (p.call.HasInput(2)) {
     const int64_t bias_bytes = DTypeBytes(p.call.input(2).dtype);
     // A narrow bias is widened for the sums; where there are none it takes the result's dtype.
