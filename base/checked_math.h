@@ -12,6 +12,12 @@ inline std::optional<int64_t> CheckedAdd(int64_t a, int64_t b) {
   return result;
 }
 
+inline std::optional<int64_t> CheckedSub(int64_t a, int64_t b) {
+  int64_t result;
+  if (__builtin_sub_overflow(a, b, &result)) return std::nullopt;
+  return result;
+}
+
 inline std::optional<int64_t> CheckedMul(int64_t a, int64_t b) {
   int64_t result;
   if (__builtin_mul_overflow(a, b, &result)) return std::nullopt;

@@ -1,5 +1,7 @@
 #include "kernels/rewrite.h"
 
+#include <utility>
+
 #include "kernels/op_def.h"
 
 namespace berth {
@@ -54,6 +56,10 @@ ValueId GraphRewriter::ApplyNode(Node node, ValueId result) {
   node.outputs = {result};
   nodes_.push_back(std::move(node));
   return result;
+}
+
+void GraphRewriter::Fail(absl::Status status) {
+  if (status_.ok()) status_ = std::move(status);
 }
 
 void GraphRewriter::Alias(ValueId value, ValueId result) {

@@ -35,6 +35,8 @@ class GraphRewriter {
   void Alias(ValueId value, ValueId result);
 
   absl::Status status() const { return status_; }
+  // For what no single node is wrong with; keeps an earlier error.
+  void Fail(absl::Status status);
 
  private:
   Graph& graph_;

@@ -41,6 +41,20 @@ ValueId ApplyRoundAndShift(GraphRewriter& rewrite, ValueId value, ValueId zero_p
   return ApplyCast(rewrite, bounded, to, result);
 }
 
+ValueId Positions(GraphRewriter& rewrite, int64_t count, int axis, int rank, int64_t step) {
+  constexpr int64_t kMostPlaces = int64_t{1} << 26;
+  if (count > kMostPlaces) {
+    rewrite.Fail(ResourceExhausted("an axis of {} places to number, at most {} are supported",
+                                   count, kMostPlaces));
+    return ValueId::kNone;
+  }
+  std::vector<int64_t> extents(static_cast<size_t>(rank), 1), values;
+  extents[static_cast<size_t>(axis)] = count;
+  for (int64_t i = 0; i < count; ++i) values.push_back(i * step);
+  return rewrite.Constant(
+      Tensor::FromValues<int64_t>(DType::kInt64, Shape(std::move(extents)), values));
+}
+
 Tensor IntegerScalar(DType dtype, int64_t value) {
   Tensor tensor(TensorType{dtype, Shape{}});
   VisitDType(dtype, [&]<typename T>() {

@@ -17,6 +17,8 @@ ValueId ApplyCast(GraphRewriter& rewrite, ValueId value, DType to, ValueId resul
 // float32.
 ValueId ApplyRoundAndShift(GraphRewriter& rewrite, ValueId value, ValueId zero_point, DType to,
                            ValueId result = ValueId::kNone);
+// The numbers 0, step, 2 step, ... as an int64 constant along `axis` of `rank`, other extents 1.
+ValueId Positions(GraphRewriter& rewrite, int64_t count, int axis, int rank, int64_t step = 1);
 // A constant of rank 0.
 Tensor IntegerScalar(DType dtype, int64_t value);
 // Elements begin, begin + step, ... (`count` of them) of one axis; step may be negative.

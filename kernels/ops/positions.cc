@@ -3,8 +3,6 @@
 // size is stored.
 //
 // Formulas: ONNX Trilu, EyeLike, OneHot and Hardmax.
-#include <numeric>
-
 #include "kernels/onnx_dtype.h"
 #include "kernels/ops/dtype_check.h"
 #include "kernels/ops/expansions.h"
@@ -14,15 +12,6 @@
 
 namespace berth {
 namespace {
-
-// 0, 1, ... as int64 along `axis` of `rank`, other extents 1.
-ValueId Positions(GraphRewriter& rewrite, int64_t count, int axis, int rank) {
-  std::vector<int64_t> extents(static_cast<size_t>(rank), 1), values(static_cast<size_t>(count));
-  extents[static_cast<size_t>(axis)] = count;
-  std::iota(values.begin(), values.end(), int64_t{0});
-  return rewrite.Constant(
-      Tensor::FromValues<int64_t>(DType::kInt64, Shape(std::move(extents)), values));
-}
 
 // Column less row of the last two axes.
 ValueId Diagonals(GraphRewriter& rewrite, const Shape& shape) {

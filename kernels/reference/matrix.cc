@@ -167,9 +167,30 @@ absl::Status BatchNormalizationReference(const OpCall& call,
   const double epsilon = call.node->attributes.Float("epsilon", 1e-5f);
   std::vector<double> y = ToDoubles(inputs[0]);
   const std::vector<double> scale = ToDoubles(inputs[1]), bias = ToDoubles(inputs[2]);
-  const std::vector<double> mean = ToDoubles(inputs[3]), variance = ToDoubles(inputs[4]);
+  std::vector<double> mean = ToDoubles(inputs[3]), variance = ToDoubles(inputs[4]);
+  const auto channel = [&](size_t i) {
+    return static_cast<size_t>(static_cast<int64_t>(i) / inner % channels);
+  };
+  if (call.node->opset >= 14 && call.node->attributes.Int("training_mode", 0) != 0) {
+    const double momentum = call.node->attributes.Float("momentum", 0.9f);
+    const double count = static_cast<double>(y.size()) / static_cast<double>(channels);
+    std::vector<double> own_mean(mean.size(), 0), own_variance(mean.size(), 0);
+    for (size_t i = 0; i < y.size(); ++i) own_mean[channel(i)] += y[i] / count;
+    for (size_t i = 0; i < y.size(); ++i) {
+      const double distance = y[i] - own_mean[channel(i)];
+      own_variance[channel(i)] += distance * distance / count;
+    }
+    for (size_t c = 0; c < mean.size(); ++c) {
+      mean[c] = mean[c] * momentum + own_mean[c] * (1 - momentum);
+      variance[c] = variance[c] * momentum + own_variance[c] * (1 - momentum);
+    }
+    if (outputs.size() > 1) FromDoubles(mean, outputs[1]);
+    if (outputs.size() > 2) FromDoubles(variance, outputs[2]);
+    mean = own_mean;
+    variance = own_variance;
+  }
   for (size_t i = 0; i < y.size(); ++i) {
-    const auto c = static_cast<size_t>(static_cast<int64_t>(i) / inner % channels);
+    const size_t c = channel(i);
     y[i] = (y[i] - mean[c]) / std::sqrt(variance[c] + epsilon) * scale[c] + bias[c];
   }
   FromDoubles(y, outputs[0]);

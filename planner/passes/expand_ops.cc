@@ -40,6 +40,7 @@ bool IsLessPortable(OpKind kind) {
     case OpKind::kXor:
     case OpKind::kHardmax:
     case OpKind::kGroupNormalization:
+    case OpKind::kDFT:
       return true;
     default:
       return false;

@@ -100,7 +100,7 @@ class Folder {
 
   static bool IsProduct(OpKind kind) {
     return kind == OpKind::kConv || kind == OpKind::kConvTranspose || kind == OpKind::kGemm ||
-           kind == OpKind::kMatMul;
+           kind == OpKind::kMatMul || kind == OpKind::kEinsum;
   }
 
   absl::StatusOr<bool> Replace(const Node& node, std::vector<Tensor> results) {

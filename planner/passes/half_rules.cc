@@ -116,6 +116,8 @@ bool NeedsExactOperand(OpKind kind) {
          kind == OpKind::kMod;
 }
 
+bool IsFloat32Only(OpKind kind) { return kind == OpKind::kNonMaxSuppression; }
+
 bool HoldsLargeIntegers(DType dtype) { return IsInteger(dtype) && DTypeBytes(dtype) > 1; }
 
 HalfRange RangeOfHalf(DType dtype) {

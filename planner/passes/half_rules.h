@@ -30,6 +30,8 @@ bool KeepsWide(OpKind kind);
 bool NeedsExactOperand(OpKind kind);
 // Whole numbers that 16-bit floats do not hold: of more than 8 bits.
 bool HoldsLargeIntegers(DType dtype);
+// Operators that are defined for float32 alone.
+bool IsFloat32Only(OpKind kind);
 
 // Bounds of a 16-bit float dtype.
 struct HalfRange {

@@ -61,7 +61,8 @@ class HalfStorage {
 
   bool ComputesInHalf(const Node& node) {
     const std::vector<size_t> data = DataOperands(graph_, node);
-    if (data.empty() || node.kind == OpKind::kCast || IsQuantized(node) || !node.tail.empty()) {
+    if (data.empty() || node.kind == OpKind::kCast || IsFloat32Only(node.kind) ||
+        IsQuantized(node) || !node.tail.empty()) {
       return false;
     }
     if (!ConstantsFit(node, data) || MakesWide(node)) return false;

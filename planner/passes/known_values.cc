@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "kernels/op_def.h"
+#include "kernels/ops/range.h"
 #include "planner/passes/shape_arithmetic.h"
 
 namespace berth {
@@ -65,6 +67,10 @@ std::optional<Tensor> KnownResult(const Graph& graph, const Node& node) {
   switch (node.kind) {
     case OpKind::kShape:
       return ShapeResult(graph, node);
+    case OpKind::kRange: {
+      const NodeCall call(graph, node);
+      return RangeValues(call.call(), type);
+    }
     case OpKind::kSize:
       return Tensor::FromValues<int64_t>(DType::kInt64, type.shape,
                                          {graph.at(node.inputs[0]).type.shape.ElementCount()});

@@ -5,6 +5,7 @@
 #include <fstream>
 #include <map>
 #include <set>
+#include <utility>
 #include <vector>
 
 #include "berth/context.h"
@@ -26,10 +27,15 @@ constexpr double kBFloat16Tolerance = 0x1p-7;
 // Positions of the operands that carry a shape, axes or counts rather than data.
 const std::map<std::string, std::set<int>>& ShapeOperands() {
   static const std::map<std::string, std::set<int>> kOperands = {
-      {"Reshape", {1}},   {"Expand", {1}},       {"Tile", {1}},      {"Slice", {1, 2, 3, 4}},
-      {"Pad", {1}},       {"Resize", {1, 2, 3}}, {"Upsample", {1}},  {"Squeeze", {1}},
-      {"Unsqueeze", {1}}, {"Split", {1}},        {"ReduceSum", {1}}, {"ConstantOfShape", {0}},
-      {"TopK", {1}},      {"Dropout", {1, 2}},   {"CumSum", {1}},    {"OneHot", {1}}};
+      {"Reshape", {1}},        {"Expand", {1}},      {"Tile", {1}},
+      {"Slice", {1, 2, 3, 4}}, {"Pad", {1}},         {"Resize", {1, 2, 3}},
+      {"Upsample", {1}},       {"Squeeze", {1}},     {"Unsqueeze", {1}},
+      {"Split", {1}},          {"ReduceSum", {1}},   {"ConstantOfShape", {0}},
+      {"TopK", {1}},           {"Dropout", {1, 2}},  {"CumSum", {1}},
+      {"OneHot", {1}},         {"Range", {0, 1, 2}}, {"NonZero", {0}},
+      {"Unique", {0}},         {"Compress", {1}},    {"NonMaxSuppression", {0, 1, 2, 3, 4}},
+      {"MaxUnpool", {2}},      {"HannWindow", {0}},  {"HammingWindow", {0}},
+      {"BlackmanWindow", {0}}, {"DFT", {1}},         {"STFT", {1, 3}}};
   return kOperands;
 }
 
@@ -65,9 +71,9 @@ std::set<std::string> ShapeInputs(const onnx::ModelProto& model) {
 }
 
 // The data files hold bfloat16 as its bits.
-Tensor AsExpected(const Tensor& expected, DType dtype) {
-  if (dtype != DType::kBFloat16 || expected.dtype() != DType::kUInt16) return expected;
-  return Tensor::FromValues<uint16_t>(dtype, expected.shape(), expected.Values<uint16_t>());
+Tensor FromBits(const Tensor& stored, DType dtype) {
+  if (dtype != DType::kBFloat16 || stored.dtype() != DType::kUInt16) return stored;
+  return Tensor::FromValues<uint16_t>(dtype, stored.shape(), stored.Values<uint16_t>());
 }
 
 // The first element out of tolerance, or nothing.
@@ -114,13 +120,13 @@ absl::StatusOr<std::string> RunSet(const std::string& model_path, const onnx::Mo
   const absl::StatusOr<std::vector<Tensor>> inputs =
       ReadTensors(set, "input", static_cast<int>(names.size()));
   const std::set<std::string> shape_inputs = ShapeInputs(model);
-  std::vector<ConstTensorView> bound;
+  std::vector<Tensor> given;
   for (size_t i = 0; inputs.ok() && i < names.size(); ++i) {
     if (shape_inputs.count(names[i]) != 0) {
       options.constant_inputs[names[i]] = (*inputs)[i];
     } else {
       options.input_shapes[names[i]] = (*inputs)[i].shape();
-      bound.push_back((*inputs)[i].view());
+      given.push_back((*inputs)[i]);
     }
   }
   // A model that Berth refuses is refused here, before its data matter.
@@ -131,6 +137,13 @@ absl::StatusOr<std::string> RunSet(const std::string& model_path, const onnx::Mo
   ContextOptions context_options;
   context_options.poison_before_run = true;
   BERTH_ASSIGN_OR_RETURN(const auto context, Context::Create(program, pool, context_options));
+  std::vector<ConstTensorView> bound;
+  for (size_t i = 0; i < given.size(); ++i) {
+    if (i < program->inputs().size()) {
+      given[i] = FromBits(given[i], program->inputs()[i].type.dtype);
+    }
+    bound.push_back(std::as_const(given[i]).view());
+  }
   std::vector<Tensor> outputs;
   std::vector<TensorView> views;
   for (const TensorInfo& info : program->outputs()) outputs.emplace_back(info.type);
@@ -140,7 +153,7 @@ absl::StatusOr<std::string> RunSet(const std::string& model_path, const onnx::Mo
                          ReadTensors(set, "output", static_cast<int>(program->outputs().size())));
   for (size_t i = 0; i < outputs.size(); ++i) {
     const std::string mismatch =
-        FindMismatch(outputs[i], AsExpected(expected[i], outputs[i].dtype()));
+        FindMismatch(outputs[i], FromBits(expected[i], outputs[i].dtype()));
     if (!mismatch.empty()) return fmt::format("output {}: {}", i, mismatch);
   }
   return std::string();

@@ -85,6 +85,25 @@ TEST(Composition, InstanceAndGroupNormalization) {
   EXPECT_EQ(uneven.Infer().code(), absl::StatusCode::kInvalidArgument);
 }
 
+TEST(Composition, BatchNormalizationInTraining) {
+  Random random(9);
+  for (const DType dtype : kFloats) {
+    for (const Shape& shape : {Shape{3, 4, 5, 2}, Shape{6, 4}}) {
+      OpCase test(OpKind::kBatchNormalization, 15);
+      test.Attribute("training_mode", int64_t{1})
+          .Attribute("momentum", 0.7f)
+          .Attribute("epsilon", 1e-2f)
+          .Input(RandomTensor(random, dtype, shape, 1, 3));
+      for (int i = 0; i < 4; ++i) test.Input(RandomTensor(random, dtype, Shape{4}, 0.5, 2));
+      test.Outputs(3);
+      // Factor and addend are rounded to the data's dtype before they meet them.
+      HarnessOptions options;
+      if (dtype == DType::kFloat16) options.relative_tolerance = 1e-2;
+      EXPECT_TRUE(MatchesReference(test, options)) << DTypeName(dtype) << shape.ToString();
+    }
+  }
+}
+
 TEST(Composition, MeanVarianceAndLpNormalization) {
   Random random(4);
   for (const DType dtype : kFloats) {
