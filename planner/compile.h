@@ -8,10 +8,10 @@
 #include <vector>
 
 #include "base/status.h"
+#include "kernels/fold/evaluator.h"
 #include "kernels/graph.h"
 #include "npu_sim/config.h"
 #include "planner/onnx/import.h"
-#include "planner/passes/evaluator.h"
 #include "planner/states.h"
 #include "runtime/bundle/contents.h"
 

@@ -5,9 +5,9 @@
 #include <functional>
 #include <string_view>
 
+#include "kernels/fold/evaluator.h"
+#include "kernels/fold/fold_constants.h"
 #include "kernels/graph.h"
-#include "planner/passes/evaluator.h"
-#include "planner/passes/fold_constants.h"
 #include "planner/passes/half_storage.h"
 
 namespace berth {

@@ -4,9 +4,9 @@
 #include <memory>
 
 #include "berth/context.h"
+#include "kernels/fold/fold_constants.h"
 #include "kernels/reference/reference.h"
 #include "planner/import_model.h"
-#include "planner/passes/fold_constants.h"
 #include "tools/cases.h"
 #include "tools/compile_flags.h"
 #include "tools/first_difference.h"

@@ -2,12 +2,12 @@
 
 #include <limits>
 
+#include "kernels/fold/graph_edit.h"
 #include "kernels/onnx_dtype.h"
 #include "kernels/rewrite.h"
 #include "planner/onnx/checks.h"
 #include "planner/onnx/model_builder.h"
 #include "planner/onnx/modern_ops.h"
-#include "planner/passes/graph_edit.h"
 
 namespace berth {
 namespace {

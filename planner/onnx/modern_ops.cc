@@ -2,11 +2,11 @@
 
 #include <algorithm>
 
+#include "kernels/fold/graph_edit.h"
 #include "kernels/onnx_dtype.h"
 #include "kernels/op_def.h"
 #include "kernels/read_scale.h"
 #include "kernels/rewrite.h"
-#include "planner/passes/graph_edit.h"
 
 namespace berth {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <optional>
 
-#include "planner/passes/graph_edit.h"
+#include "kernels/fold/graph_edit.h"
 #include "planner/passes/permutation.h"
 
 namespace berth {

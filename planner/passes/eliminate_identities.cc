@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <numeric>
 
+#include "kernels/fold/graph_edit.h"
 #include "kernels/op_def.h"
 #include "kernels/ops/axis_map.h"
-#include "planner/passes/graph_edit.h"
 
 namespace berth {
 namespace {

@@ -4,8 +4,8 @@
 #include <cmath>
 #include <optional>
 
+#include "kernels/fold/graph_edit.h"
 #include "kernels/ops/quantized_product.h"
-#include "planner/passes/graph_edit.h"
 
 namespace berth {
 namespace {

@@ -5,11 +5,11 @@
 #include <limits>
 #include <optional>
 
+#include "kernels/fold/graph_edit.h"
 #include "kernels/op_def.h"
 #include "kernels/ops/axis_map.h"
 #include "kernels/ops/quantized_product.h"
 #include "kernels/spatial.h"
-#include "planner/passes/graph_edit.h"
 
 namespace berth {
 namespace {

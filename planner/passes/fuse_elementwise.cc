@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "kernels/fold/graph_edit.h"
 #include "kernels/op_def.h"
-#include "planner/passes/graph_edit.h"
 
 namespace berth {
 namespace {

@@ -6,11 +6,11 @@
 #include <set>
 #include <utility>
 
+#include "kernels/fold/graph_edit.h"
 #include "kernels/onnx_dtype.h"
 #include "kernels/op_def.h"
 #include "kernels/rewrite.h"
 #include "planner/passes/eliminate_identities.h"
-#include "planner/passes/graph_edit.h"
 #include "planner/passes/half_rules.h"
 
 namespace berth {

@@ -6,8 +6,8 @@
 #include <map>
 #include <vector>
 
+#include "kernels/fold/graph_edit.h"
 #include "kernels/graph.h"
-#include "planner/passes/graph_edit.h"
 #include "planner/passes/permutation.h"
 
 namespace berth {

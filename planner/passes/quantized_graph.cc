@@ -1,7 +1,7 @@
 #include "planner/passes/quantized_graph.h"
 
+#include "kernels/fold/graph_edit.h"
 #include "kernels/op_def.h"
-#include "planner/passes/graph_edit.h"
 
 namespace berth {
 

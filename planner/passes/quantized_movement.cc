@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
+#include "kernels/fold/graph_edit.h"
 #include "kernels/op_def.h"
 #include "kernels/rewrite.h"
-#include "planner/passes/graph_edit.h"
 #include "planner/passes/quantized_graph.h"
 
 namespace berth {

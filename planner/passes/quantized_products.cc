@@ -5,11 +5,11 @@
 #include <limits>
 #include <map>
 
+#include "kernels/fold/graph_edit.h"
 #include "kernels/op_def.h"
 #include "kernels/ops/integer_product.h"
 #include "kernels/ops/quantized_product.h"
 #include "kernels/rewrite.h"
-#include "planner/passes/graph_edit.h"
 #include "planner/passes/quantized_graph.h"
 
 namespace berth {

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "kernels/fold/graph_edit.h"
 #include "kernels/op_def.h"
-#include "planner/passes/graph_edit.h"
 #include "planner/passes/quantized_graph.h"
 
 namespace berth {

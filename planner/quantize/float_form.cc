@@ -5,14 +5,14 @@
 #include <set>
 
 #include "kernels/contrib_ops.h"
+#include "kernels/fold/fold_constants.h"
+#include "kernels/fold/graph_edit.h"
 #include "kernels/rewrite.h"
 #include "planner/onnx/modern_ops.h"
 #include "planner/passes/eliminate_identities.h"
 #include "planner/passes/expand_ops.h"
 #include "planner/passes/fold_affine.h"
-#include "planner/passes/fold_constants.h"
 #include "planner/passes/fold_pad.h"
-#include "planner/passes/graph_edit.h"
 #include "planner/quantize/roles.h"
 
 namespace berth {

@@ -2,8 +2,8 @@
 // normalization, scales and pads folded into the products, and every op in its modern ONNX form.
 #pragma once
 
+#include "kernels/fold/evaluator.h"
 #include "kernels/graph.h"
-#include "planner/passes/evaluator.h"
 
 namespace berth {
 

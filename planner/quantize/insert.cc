@@ -4,7 +4,7 @@
 #include <map>
 #include <type_traits>
 
-#include "planner/passes/graph_edit.h"
+#include "kernels/fold/graph_edit.h"
 
 namespace berth {
 namespace {

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "planner/passes/evaluator.h"
+#include "kernels/fold/evaluator.h"
 #include "planner/quantize/accuracy.h"
 #include "planner/quantize/calibrate.h"
 

@@ -3,9 +3,9 @@
 #include <cmath>
 #include <limits>
 
+#include "kernels/fold/known_values.h"
 #include "kernels/onnx_dtype.h"
 #include "planner/onnx/text.h"
-#include "planner/passes/known_values.h"
 
 namespace berth {
 namespace {

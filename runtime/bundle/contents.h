@@ -3,11 +3,13 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "base/tensor.h"
+#include "kernels/graph.h"
 #include "npu_sim/config.h"
 #include "npu_sim/conflict_graph.h"
 #include "npu_sim/program.h"
@@ -18,7 +20,14 @@ namespace berth {
 struct TensorInfo {
   std::string name;
   TensorType type;
+  // The shape is known when the model runs (dynamic models only): `type.shape` says nothing then,
+  // `dims` what the model declares.
+  bool has_free_shape = false;
+  bool has_declared_rank = false;
+  std::vector<Dim> dims = {};
 };
+// "float32[Nx3xHx640]": what the model says of the tensor.
+std::string DescribeTensor(const TensorInfo& info);
 
 // A state that a context keeps from run to run: what a run writes as output `output` is what the
 // next one reads as input `input` (positions in the lists above, one type for both). The caller
@@ -91,6 +100,14 @@ struct FloatStorage {
   std::vector<std::string> kept_in_float32;  // "Conv 'a': why"
 };
 
+// A model whose shapes, or the values that they hang on, are only known when it runs: the graph as
+// the model has it, constants folded, from which the runtime makes a program for every shape that
+// comes (docs/dynamic.md). Nodes have no tails.
+struct DynamicModel {
+  std::shared_ptr<const Graph> graph;
+  DType float_storage = DType::kFloat32;  // kFloat16, kBFloat16: floats are stored at half size
+};
+
 struct BundleContents {
   std::string model_name;
   NpuConfig config;
@@ -110,8 +127,9 @@ struct BundleContents {
   int64_t cycles_lower_bound_mapped = 0;
   int64_t dram_bytes_lower_bound = 0;
   double compile_ms = 0;
-  std::optional<OrderSummary> order;   // of a plan that was just made; not written to the file
-  std::optional<FloatStorage> floats;  // likewise, where the plan narrowed floats
+  std::optional<OrderSummary> order;    // of a plan that was just made; not written to the file
+  std::optional<FloatStorage> floats;   // likewise, where the plan narrowed floats
+  std::optional<DynamicModel> dynamic;  // set: the program is empty
 };
 
 }  // namespace berth

@@ -1,6 +1,7 @@
 #include "runtime/bundle/metadata.h"
 
 #include "bundle_generated.h"
+#include "runtime/bundle/dynamic_model.h"
 
 namespace berth {
 namespace {
@@ -104,9 +105,10 @@ absl::Status ReadMachine(const fb::Metadata& metadata, TileProgram& program) {
 
 }  // namespace
 
-absl::Status ReadMetadata(absl::Span<const std::byte> bytes, BundleContents& contents) {
+absl::Status ReadMetadata(absl::Span<const std::byte> bytes, absl::Span<const std::byte> constants,
+                          BundleContents& contents) {
   flatbuffers::Verifier verifier(reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size(),
-                                 /*max_depth=*/8, /*max_tables=*/0x7fffffff);
+                                 /*max_depth=*/64, /*max_tables=*/0x7fffffff);
   if (!fb::VerifyMetadataBuffer(verifier)) {
     return DataLoss("section 0 (metadata): not a FlatBuffer of this schema ({} bytes)",
                     bytes.size());
@@ -135,6 +137,12 @@ absl::Status ReadMetadata(absl::Span<const std::byte> bytes, BundleContents& con
   contents.cycles_lower_bound_mapped = metadata.cycles_lower_bound_mapped();
   contents.dram_bytes_lower_bound = metadata.dram_bytes_lower_bound();
   contents.compile_ms = metadata.compile_ms();
+  if (metadata.dynamic() != nullptr) {
+    BERTH_ASSIGN_OR_RETURN(contents.dynamic, UnpackDynamicModel(*metadata.dynamic(), constants));
+    const Graph& graph = *contents.dynamic->graph;
+    contents.inputs = DescribeInterface(graph, graph.inputs);
+    contents.outputs = DescribeInterface(graph, graph.outputs);
+  }
   return absl::OkStatus();
 }
 

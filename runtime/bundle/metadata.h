@@ -7,7 +7,9 @@
 
 namespace berth {
 
-// Fills everything of `contents` but the raw segments. DataLoss names the table and index.
-absl::Status ReadMetadata(absl::Span<const std::byte> bytes, BundleContents& contents);
+// Fills everything of `contents` but the raw segments; `constants` are those of a dynamic model's
+// graph. DataLoss names the table and index.
+absl::Status ReadMetadata(absl::Span<const std::byte> bytes, absl::Span<const std::byte> constants,
+                          BundleContents& contents);
 
 }  // namespace berth

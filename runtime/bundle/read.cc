@@ -2,6 +2,7 @@
 
 #include "npu_sim/verify.h"
 #include "runtime/bundle/bundle.h"
+#include "runtime/bundle/dynamic_model.h"
 #include "runtime/bundle/metadata.h"
 #include "runtime/bundle/sections.h"
 #include "runtime/bundle/states.h"
@@ -97,9 +98,20 @@ bool Same(const ConflictGraphView& a, const ConflictGraphView& b) {
          a.successors == b.successors;
 }
 
+// A dynamic model has no program; its graph was checked as it was read.
+absl::Status CheckDynamic(const BundleContents& info, const ProgramView& program) {
+  if (!program.commands.empty() || !program.waits.empty() || !program.slots.empty() ||
+      !info.states.empty()) {
+    return DataLoss("section 2 (commands): {} commands beside the graph of a dynamic model",
+                    program.commands.size());
+  }
+  return VerifyDynamicGraph(*info.dynamic->graph);
+}
+
 }  // namespace
 
 absl::Status Bundle::Check(LoadLevel level) const {
+  if (info_.dynamic) return CheckDynamic(info_, program_);
   BERTH_RETURN_IF_ERROR(CheckInterface(info_));
   BERTH_RETURN_IF_ERROR(CheckStates(info_));
   BERTH_RETURN_IF_ERROR(CheckConflictShape(conflicts_, program_.commands.size()));
@@ -138,7 +150,8 @@ absl::StatusOr<std::shared_ptr<const Bundle>> Bundle::Open(const std::string& pa
       BERTH_RETURN_IF_ERROR(CheckHash(sections, static_cast<SectionKind>(i)));
     }
     BundleContents& info = bundle->info_;
-    BERTH_RETURN_IF_ERROR(ReadMetadata(sections.Of(SectionKind::kMetadata), info));
+    BERTH_RETURN_IF_ERROR(ReadMetadata(sections.Of(SectionKind::kMetadata),
+                                       sections.Of(SectionKind::kConstants), info));
     if (Fingerprint(info.config) != sections.header.target_fingerprint) {
       return DataLoss("header, offset 24: the target's fingerprint is not that of the metadata");
     }

@@ -10,6 +10,7 @@
 #include "base/checked_math.h"
 #include "bundle_generated.h"
 #include "runtime/bundle/bundle.h"
+#include "runtime/bundle/dynamic_model.h"
 #include "runtime/bundle/layout.h"
 
 namespace berth {
@@ -63,7 +64,9 @@ auto PackAll(flatbuffers::FlatBufferBuilder& builder, const std::vector<Item>& i
   return builder.CreateVector(packed);
 }
 
-void PackMetadata(flatbuffers::FlatBufferBuilder& builder, const BundleContents& contents) {
+// `graph_constants` get the tensors of a dynamic model's graph.
+void PackMetadata(flatbuffers::FlatBufferBuilder& builder, const BundleContents& contents,
+                  std::vector<std::byte>& graph_constants) {
   std::vector<fb::Engine> engines;
   for (const EngineId& engine : contents.program.engines) {
     engines.emplace_back(engine.core, static_cast<uint8_t>(engine.kind), engine.index);
@@ -83,11 +86,13 @@ void PackMetadata(flatbuffers::FlatBufferBuilder& builder, const BundleContents&
   const auto memories = PackAll<fb::MemoryPlan>(builder, contents.memories);
   const auto values = PackAll<fb::ValueInfo>(builder, contents.values);
   const auto states = PackAll<fb::StateInfo>(builder, contents.states);
+  flatbuffers::Offset<fb::DynamicModel> dynamic;
+  if (contents.dynamic) dynamic = PackDynamicModel(builder, *contents.dynamic, graph_constants);
   builder.Finish(fb::CreateMetadata(
       builder, model_name, config_json, inputs, outputs, ops, buffer_names, engine_list,
       region_list, memories, contents.program.scratchpad_bytes, contents.program.accumulator_bytes,
       contents.cycles_lower_bound, contents.dram_bytes_lower_bound, contents.compile_ms, values,
-      states, contents.cycles_lower_bound_mapped));
+      states, contents.cycles_lower_bound_mapped, dynamic));
 }
 
 struct Section {
@@ -144,10 +149,11 @@ absl::Status WriteSections(std::FILE* file, const std::vector<Section>& sections
 
 absl::Status WriteBundle(const std::string& path, const BundleContents& contents) {
   flatbuffers::FlatBufferBuilder builder;
-  PackMetadata(builder, contents);
+  std::vector<std::byte> graph_constants;
+  PackMetadata(builder, contents, graph_constants);
   const std::vector<Section> sections = {
       {SectionKind::kMetadata, builder.GetBufferPointer(), builder.GetSize()},
-      SectionOf(SectionKind::kConstants, contents.constants),
+      SectionOf(SectionKind::kConstants, contents.dynamic ? graph_constants : contents.constants),
       SectionOf(SectionKind::kCommands, contents.program.commands),
       SectionOf(SectionKind::kWaits, contents.program.waits),
       SectionOf(SectionKind::kSlots, contents.program.slots),

@@ -4,10 +4,10 @@
 #include <cmath>
 #include <random>
 
+#include "kernels/fold/fold_constants.h"
 #include "kernels/reference/reference.h"
 #include "planner/frontend.h"
 #include "planner/onnx/import.h"
-#include "planner/passes/fold_constants.h"
 #include "tests/planner/model_builder.h"
 
 namespace berth {

@@ -1,10 +1,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "kernels/fold/fold_constants.h"
 #include "planner/passes/eliminate_identities.h"
 #include "planner/passes/expand_ops.h"
 #include "planner/passes/fold_affine.h"
-#include "planner/passes/fold_constants.h"
 #include "planner/passes/fold_pad.h"
 #include "tests/planner/graph_testing.h"
 

@@ -3,8 +3,8 @@
 #include <cmath>
 #include <limits>
 
+#include "kernels/fold/graph_edit.h"
 #include "planner/frontend.h"
-#include "planner/passes/graph_edit.h"
 #include "planner/passes/half_rules.h"
 #include "tests/planner/graph_testing.h"
 

@@ -12,8 +12,8 @@
 #include <utility>
 #include <vector>
 
+#include "kernels/fold/fold_constants.h"
 #include "kernels/reference/reference.h"
-#include "planner/passes/fold_constants.h"
 #include "planner/tflite/import.h"
 #include "schema_generated.h"
 

@@ -1,11 +1,11 @@
-#include "planner/passes/fold_constants.h"
+#include "kernels/fold/fold_constants.h"
 
 #include <algorithm>
 #include <cmath>
 
+#include "kernels/fold/graph_edit.h"
+#include "kernels/fold/known_values.h"
 #include "kernels/op_def.h"
-#include "planner/passes/graph_edit.h"
-#include "planner/passes/known_values.h"
 
 namespace berth {
 namespace {
@@ -23,7 +23,8 @@ class Folder {
     std::vector<bool> folded(graph_.nodes.size());
     for (size_t i = 0; i < graph_.nodes.size(); ++i) {
       const Node& node = graph_.nodes[i];
-      BERTH_RETURN_IF_ERROR(InferTypesOf(graph_, node));
+      BERTH_ASSIGN_OR_RETURN(const bool is_typed, Infer(node));
+      if (!is_typed) continue;
       BERTH_RETURN_IF_ERROR(CheckRanks(node));
       BERTH_ASSIGN_OR_RETURN(folded[i], Fold(node));
     }
@@ -32,6 +33,26 @@ class Folder {
   }
 
  private:
+  // False where `partial` lets the types stay open.
+  absl::StatusOr<bool> Infer(const Node& node) {
+    absl::Status status;
+    if (!options_.partial || HasKnownOperands(node)) {
+      status = InferTypesOf(graph_, node);
+      if (status.ok()) return true;
+      if (!options_.partial || !absl::IsFailedPrecondition(status)) return status;
+    }
+    for (const ValueId id : node.outputs) {
+      if (id != ValueId::kNone) graph_.at(id).shape_known = false;
+    }
+    return false;
+  }
+
+  bool HasKnownOperands(const Node& node) const {
+    const std::vector<ValueId> reads = ReadValues(node);
+    return std::all_of(reads.begin(), reads.end(),
+                       [&](ValueId id) { return graph_.at(id).shape_known; });
+  }
+
   absl::Status CheckRanks(const Node& node) const {
     const auto check = [&](const std::vector<ValueId>& ids) -> absl::Status {
       for (const ValueId id : ids) {

@@ -5,8 +5,8 @@
 // Complexity: linear in the graph, plus the evaluation of what is folded.
 #pragma once
 
+#include "kernels/fold/evaluator.h"
 #include "kernels/graph.h"
-#include "planner/passes/evaluator.h"
 
 namespace berth {
 
@@ -20,6 +20,9 @@ struct FoldOptions {
   int64_t work_limit = int64_t{1} << 28;
   // Known integers under a DequantizeLinear stay as they are, for the passes that compute on them.
   bool keep_quantized = false;
+  // A node whose types hang on what is not known yet (a free dimension, a computed value) stays
+  // with its outputs' shapes unknown, and so do those behind it. Otherwise it is an error.
+  bool partial = false;
 };
 
 // Sets the type of every value (errors name the node) and replaces nodes whose results are known.

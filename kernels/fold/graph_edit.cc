@@ -1,4 +1,4 @@
-#include "planner/passes/graph_edit.h"
+#include "kernels/fold/graph_edit.h"
 
 #include <algorithm>
 #include <set>

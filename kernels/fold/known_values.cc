@@ -1,10 +1,10 @@
-#include "planner/passes/known_values.h"
+#include "kernels/fold/known_values.h"
 
 #include <algorithm>
 
+#include "kernels/fold/shape_arithmetic.h"
 #include "kernels/op_def.h"
 #include "kernels/ops/range.h"
-#include "planner/passes/shape_arithmetic.h"
 
 namespace berth {
 namespace {

@@ -1,4 +1,4 @@
-#include "planner/passes/shape_arithmetic.h"
+#include "kernels/fold/shape_arithmetic.h"
 
 #include <algorithm>
 #include <limits>
