@@ -7,6 +7,7 @@
 #include "npu_sim/conflict_graph.h"
 #include "npu_sim/verify.h"
 #include "planner/bounds.h"
+#include "planner/compile_dynamic.h"
 #include "planner/describe_values.h"
 #include "planner/frontend.h"
 #include "planner/import_model.h"
@@ -182,6 +183,25 @@ BundleContents ToContents(const CompileOptions& options, Stages stages) {
 
 }  // namespace
 
+namespace {
+
+bool HasFreeShapes(const Graph& graph) {
+  return std::any_of(graph.inputs.begin(), graph.inputs.end(),
+                     [&](ValueId id) { return !graph.at(id).shape_known; });
+}
+
+// Static where every shape is known; where they hang on what the model computes, that turns out as
+// it is compiled.
+absl::StatusOr<BundleContents> CompileAny(Graph graph, const CompileOptions& options) {
+  if (!options.dynamic) return CompileGraph(std::move(graph), options);
+  if (HasFreeShapes(graph)) return CompileDynamic(std::move(graph), options);
+  auto contents = CompileGraph(graph, options);
+  if (!absl::IsFailedPrecondition(contents.status())) return contents;
+  return CompileDynamic(std::move(graph), options);
+}
+
+}  // namespace
+
 absl::StatusOr<BundleContents> CompileModel(const std::string& path,
                                             const CompileOptions& options) {
   const auto begin = std::chrono::steady_clock::now();
@@ -190,11 +210,12 @@ absl::StatusOr<BundleContents> CompileModel(const std::string& path,
   import.shapes_by_position = options.shapes_by_position;
   import.constant_inputs = options.constant_inputs;
   import.state_mode = options.state_mode;
+  import.free_shapes = options.dynamic;
   BERTH_ASSIGN_OR_RETURN(Graph graph, ImportModelFile(path, import));
   BERTH_RETURN_IF_ERROR(
       Annotate(BindStates(options.states, graph), fmt::format("model '{}'", path)));
   Dump(options, "import", [&] { return DumpGraph(graph); });
-  BERTH_ASSIGN_OR_RETURN(BundleContents contents, CompileGraph(std::move(graph), options));
+  BERTH_ASSIGN_OR_RETURN(BundleContents contents, CompileAny(std::move(graph), options));
   contents.compile_ms =
       std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
   return contents;

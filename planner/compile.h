@@ -32,6 +32,9 @@ struct CompileOptions {
   // kFloat16 or kBFloat16: a float32 model with constants and the values between ops at half size;
   // its inputs and outputs stay float32 (passes/half_storage.h).
   DType float_storage = DType::kFloat32;
+  // A model with free dimensions, or whose shapes hang on what it computes, becomes a dynamic
+  // bundle. Off: that is an error.
+  bool dynamic = true;
   // Folds constants; null folds only what needs no arithmetic.
   ConstantEvaluator evaluator;
   // Loads are hoisted ahead of the computation that needs them, each tile into fresh bytes. Off:
@@ -56,7 +59,7 @@ struct CompileOptions {
 // Compiles a model file (ONNX or TFLite, by content or ending).
 absl::StatusOr<BundleContents> CompileModel(const std::string& path, const CompileOptions& options);
 
-// Compiles a graph that is already imported and whose types are known.
+// Compiles a graph that is already imported and whose inputs are known, to a static bundle.
 absl::StatusOr<BundleContents> CompileGraph(Graph graph, const CompileOptions& options);
 
 }  // namespace berth

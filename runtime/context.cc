@@ -65,10 +65,10 @@ absl::StatusOr<std::unique_ptr<Context>> Context::Create(std::shared_ptr<const P
 
 Context::Context(std::shared_ptr<const Program> program, const ContextOptions& options,
                  ArenaLease arena)
-    : program_(std::move(program)),
-      options_(options),
-      arena_(std::move(arena)),
-      executor_(program_->execution_plan(), options.threads) {
+    : program_(std::move(program)), options_(options), arena_(std::move(arena)) {
+  if (!program_->is_dynamic()) {
+    executor_ = std::make_unique<Executor>(program_->execution_plan(), options.threads);
+  }
   if (options.threads > 1 && options.arena == nullptr) {
     own_arena_ = std::make_unique<tbb::task_arena>(options.threads);
   }
@@ -160,6 +160,7 @@ absl::Status Context::SetState(size_t position, const ConstTensorView& value) {
 absl::Status Context::Run(absl::Span<const ConstTensorView> inputs,
                           absl::Span<const TensorView> outputs, const RunOptions& options,
                           SimReport* report) {
+  if (program_->is_dynamic()) return RunDynamicInto(inputs, outputs, options, report);
   if (options.mode != RunMode::kValues) {
     if (report == nullptr) return InvalidArgument("a run for cycles needs a report to fill");
     BERTH_ASSIGN_OR_RETURN(*report, program_->Simulate(options.record_commands));
@@ -173,7 +174,7 @@ absl::Status Context::Run(absl::Span<const ConstTensorView> inputs,
   WorkerSource source{options_.threads,
                       options_.arena != nullptr ? options_.arena : own_arena_.get()};
   const absl::Status status =
-      executor_.Run(memory_, KernelHostFunctions(), stop, source, options.timeline);
+      executor_->Run(memory_, KernelHostFunctions(), stop, source, options.timeline);
   cancel_.store(false, std::memory_order_relaxed);
   if (status.ok()) {
     for (StateBuffers& state : states_) std::swap(state.current, state.next);

@@ -2,6 +2,7 @@
 
 #include "base/checked_math.h"
 #include "npu_sim/timing.h"
+#include "runtime/dynamic/dynamic_program.h"
 
 namespace berth {
 namespace {
@@ -16,8 +17,13 @@ MemoryRequirements RequirementsOf(const Bundle& bundle) {
   for (const DramRegion& region : bundle.program().regions) {
     if (region.kind == RegionKind::kPool) memory.pool_bytes = region.size_bytes;
   }
-  memory.scratchpad_bytes = bundle.program().scratchpad_bytes;
-  memory.accumulator_bytes = bundle.program().accumulator_bytes;
+  // Programs that are still to be made may take all that the machine has.
+  const bool is_dynamic = bundle.info().dynamic.has_value();
+  const NpuConfig& config = bundle.info().config;
+  memory.scratchpad_bytes =
+      is_dynamic ? config.scratchpad.size_bytes : bundle.program().scratchpad_bytes;
+  memory.accumulator_bytes =
+      is_dynamic ? config.accumulator.size_bytes : bundle.program().accumulator_bytes;
   memory.state_bytes = 2 * StateBytes(bundle.info());
   memory.arena_bytes = AlignUp(memory.pool_bytes, kBlockAlignment) +
                        AlignUp(memory.scratchpad_bytes, kBlockAlignment) +
@@ -25,9 +31,16 @@ MemoryRequirements RequirementsOf(const Bundle& bundle) {
   return memory;
 }
 
+Program::~Program() = default;
+
 absl::StatusOr<std::shared_ptr<const Program>> Program::FromBundle(
-    std::shared_ptr<const Bundle> bundle) {
+    std::shared_ptr<const Bundle> bundle, DynamicOptions dynamic) {
   std::shared_ptr<Program> program(new Program());
+  if (bundle->info().dynamic) {
+    BERTH_ASSIGN_OR_RETURN(
+        program->dynamic_,
+        DynamicProgram::Create(*bundle->info().dynamic, bundle->info().config, std::move(dynamic)));
+  }
   program->plan_ = MakeExecutionPlan(bundle->program().commands, bundle->conflicts());
   program->interface_ = InterfaceOf(bundle->info());
   program->memory_ = RequirementsOf(*bundle);
@@ -36,19 +49,30 @@ absl::StatusOr<std::shared_ptr<const Program>> Program::FromBundle(
 }
 
 absl::StatusOr<std::shared_ptr<const Program>> Program::Load(const std::string& path,
-                                                             LoadLevel level) {
+                                                             LoadLevel level,
+                                                             DynamicOptions dynamic) {
   BERTH_ASSIGN_OR_RETURN(std::shared_ptr<const Bundle> bundle, Bundle::Open(path, level));
-  return FromBundle(std::move(bundle));
+  return FromBundle(std::move(bundle), std::move(dynamic));
 }
 
 absl::StatusOr<std::shared_ptr<const Program>> Program::FromContents(BundleContents contents,
-                                                                     LoadLevel level) {
+                                                                     LoadLevel level,
+                                                                     DynamicOptions dynamic) {
   BERTH_ASSIGN_OR_RETURN(std::shared_ptr<const Bundle> bundle,
                          Bundle::FromContents(std::move(contents), level));
-  return FromBundle(std::move(bundle));
+  return FromBundle(std::move(bundle), std::move(dynamic));
+}
+
+DynamicStatistics Program::dynamic_statistics() const {
+  return is_dynamic() ? dynamic_->statistics() : DynamicStatistics{};
+}
+
+void Program::WaitForPlans() const {
+  if (is_dynamic()) dynamic_->WaitForPlans();
 }
 
 absl::StatusOr<SimReport> Program::Simulate(bool record_commands) const {
+  if (is_dynamic()) return FailedPrecondition("the cycles of a dynamic program hang on its inputs");
   TimingOptions options;
   options.record_commands = record_commands;
   return SimulateTiming(bundle_->program(), bundle_->info().config, options);

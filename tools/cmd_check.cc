@@ -1,14 +1,14 @@
 // berth check MODEL [--refs DIR]
 #include <algorithm>
-#include <filesystem>
 #include <memory>
 
 #include "berth/context.h"
 #include "kernels/fold/fold_constants.h"
 #include "kernels/reference/reference.h"
 #include "planner/import_model.h"
-#include "tools/cases.h"
+#include "tools/check_cases.h"
 #include "tools/compile_flags.h"
+#include "tools/dynamic_flags.h"
 #include "tools/first_difference.h"
 #include "tools/json_output.h"
 #include "tools/model_io.h"
@@ -18,8 +18,6 @@
 
 namespace berth {
 namespace {
-
-namespace fs = std::filesystem;
 
 constexpr double kTolerance = 1e-3;  // of max |expected|
 // Results that are differences of values near 1 (the tails of a sigmoid, say) carry the rounding of
@@ -43,40 +41,10 @@ struct Flags {
   Tolerance tolerance{kTolerance, kAbsoluteTolerance};
   StepTolerance step_tolerance;
   bool says_tolerance = false, says_steps = false;  // else the model's format decides
+  bool is_dynamic = false;                          // shapes stay free though all cases agree
   bool json = false;
+  DynamicFlags dynamic;
 };
-
-struct Case {
-  std::string name;
-  std::vector<Tensor> inputs, expected;  // in the model's order
-};
-
-absl::Status NoCases(const std::string& refs) {
-  int with_inputs = fs::exists(fs::path(refs) / "input_0.npy") ? 1 : 0;
-  for (const fs::directory_entry& entry : fs::directory_iterator(refs)) {
-    with_inputs += fs::exists(entry.path() / "input_0.npy") ? 1 : 0;
-  }
-  return NotFound(
-      "--refs '{}' holds no expected outputs (output_0.npy){}: without --refs the reference "
-      "interpreter is compared with",
-      refs, with_inputs == 0 ? "" : fmt::format(", only inputs of {} cases", with_inputs));
-}
-
-// `refs` is one case (it holds output_0.npy) or a folder of such folders.
-absl::StatusOr<std::vector<Case>> ReadCases(const std::string& refs) {
-  BERTH_ASSIGN_OR_RETURN(const std::vector<fs::path> folders,
-                         CaseFolders(refs, "output_0.npy", "--refs"));
-  if (folders.empty()) return NoCases(refs);
-  std::vector<Case> cases;
-  for (const fs::path& folder : folders) {
-    Case one;
-    one.name = folder.filename().string();
-    BERTH_ASSIGN_OR_RETURN(one.inputs, ReadSeries(folder, "input"));
-    BERTH_ASSIGN_OR_RETURN(one.expected, ReadSeries(folder, "output"));
-    cases.push_back(std::move(one));
-  }
-  return cases;
-}
 
 struct CaseResult {
   bool passed = true;
@@ -139,12 +107,11 @@ absl::StatusOr<CaseResult> RunCase(const std::shared_ptr<const Program>& program
   context_options.poison_before_run = true;
   BERTH_ASSIGN_OR_RETURN(const std::unique_ptr<Context> context,
                          Context::Create(program, pool, context_options));
-  std::vector<Tensor> outputs = MakeOutputs(program->outputs());
+  std::vector<Tensor> outputs;
   RunOptions options;
   options.mode = RunMode::kBoth;
   CaseResult result;
-  BERTH_RETURN_IF_ERROR(
-      context->Run(Views(one.inputs), MutableViews(outputs), options, &result.report));
+  BERTH_RETURN_IF_ERROR(context->Run(Views(one.inputs), outputs, options, &result.report));
   BERTH_RETURN_IF_ERROR(CompareOutputs(outputs, one.expected, flags, steps, result));
   return result;
 }
@@ -253,14 +220,23 @@ std::string FindFirstDifference(const Flags& flags, const CompileOptions& option
   return fmt::format("no node found: {}", ToStd(found.status().message()));
 }
 
-absl::Status CheckCase(const Flags& flags, CompileOptions options, const Case& one, Totals& totals,
+absl::StatusOr<std::shared_ptr<const Program>> CompileFor(const Flags& flags,
+                                                          const CompileOptions& options) {
+  BERTH_ASSIGN_OR_RETURN(BundleContents contents, CompileModel(flags.model, options));
+  return Program::FromContents(std::move(contents), LoadLevel::kFull,
+                               ToDynamicOptions(flags.dynamic));
+}
+
+// `program`: that of all cases, whose shapes are free; null: one is compiled for the case.
+absl::Status CheckCase(const Flags& flags, CompileOptions options, const Case& one,
+                       std::shared_ptr<const Program> program, Totals& totals,
                        nlohmann::ordered_json& json, Progress& progress) {
   // The case decides the shapes that the model leaves open, unless the user pinned them.
   for (const Tensor& input : one.inputs) options.shapes_by_position.push_back(input.shape());
-  progress.Say(fmt::format("{}: planning '{}'", one.name, flags.model));
-  BERTH_ASSIGN_OR_RETURN(BundleContents contents, CompileModel(flags.model, options));
-  BERTH_ASSIGN_OR_RETURN(const std::shared_ptr<const Program> program,
-                         Program::FromContents(std::move(contents)));
+  if (program == nullptr) {
+    progress.Say(fmt::format("{}: planning '{}'", one.name, flags.model));
+    BERTH_ASSIGN_OR_RETURN(program, CompileFor(flags, options));
+  }
   progress.Say(fmt::format("{}: running '{}'", one.name, flags.model));
   BERTH_ASSIGN_OR_RETURN(const std::vector<double> steps,
                          StepsOfOutputs(flags, options, program->outputs().size()));
@@ -277,6 +253,7 @@ absl::Status CheckCase(const Flags& flags, CompileOptions options, const Case& o
     const BundleContents& info = program->bundle().info();
     AddPlanJson(info, json);
     AddReportJson(result.report, info, json);
+    if (program->is_dynamic()) AddDynamicJson(program->dynamic_statistics(), json);
     if (result.stepped_outputs > 0) {
       json["max_error_steps"] = result.steps.max_steps;
       json["share_within_steps"] = result.steps.share_within;
@@ -316,9 +293,14 @@ absl::Status Run(const Flags& given) {
   }
   Totals totals;
   nlohmann::ordered_json json;
+  std::shared_ptr<const Program> shared;
+  if (flags.is_dynamic || !HaveOneShape(cases)) {
+    progress.Say(fmt::format("compiling '{}'", flags.model));
+    BERTH_ASSIGN_OR_RETURN(shared, CompileFor(flags, options));
+  }
   for (const Case& one : cases) {
     BERTH_RETURN_IF_ERROR(
-        Annotate(CheckCase(flags, options, one, totals, json, progress), one.name));
+        Annotate(CheckCase(flags, options, one, shared, totals, json, progress), one.name));
   }
   progress.Stop();
   if (flags.json) {
@@ -346,6 +328,9 @@ void AddCheckCommand(CLI::App& app, CommandAction& action) {
                       "Folder with input_i.npy and output_i.npy, or a folder of such cases; "
                       "without it the reference interpreter is compared with");
   AddCompileFlags(*command, flags->compile);
+  AddDynamicFlags(*command, flags->dynamic);
+  command->add_flag("--dynamic", flags->is_dynamic,
+                    "Leave shapes free even where all cases have the same");
   command->add_option("--threads", flags->threads, "Workers on the host")
       ->check(CLI::Range(1, 1024))
       ->capture_default_str();

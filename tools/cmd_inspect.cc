@@ -106,6 +106,10 @@ absl::Status ShowViews(const Flags& flags, std::shared_ptr<const Bundle> bundle)
 absl::Status Run(const Flags& flags) {
   BERTH_ASSIGN_OR_RETURN(std::shared_ptr<const Bundle> bundle,
                          Bundle::Open(flags.bundle, LoadLevel::kTrusted));
+  if (flags.HasView() && bundle->info().dynamic) {
+    return Unimplemented("'{}' is a dynamic bundle: it has no plan to view before a shape is known",
+                         flags.bundle);
+  }
   if (flags.HasView()) return ShowViews(flags, std::move(bundle));
   if (!flags.json) return PrintSummary(flags.bundle, *bundle);
   nlohmann::ordered_json json = {{"bundle", flags.bundle}};

@@ -4,6 +4,7 @@
 
 #include "berth/context.h"
 #include "tools/command.h"
+#include "tools/dynamic_flags.h"
 #include "tools/json_output.h"
 #include "tools/model_io.h"
 #include "tools/progress.h"
@@ -23,6 +24,7 @@ struct Flags {
   uint64_t seed = 1;
   bool reset_state = false;
   bool json = false, trusted = false;
+  DynamicFlags dynamic;
 };
 
 RunMode ModeOf(const std::string& name) {
@@ -34,6 +36,7 @@ RunMode ModeOf(const std::string& name) {
 struct Results {
   SimReport report;
   std::vector<double> run_ms;
+  double first_run_ms = 0;
   HostTimeline timeline;  // of the last run, where a trace is asked for
   int runs = 1;           // in a sequence
 };
@@ -55,9 +58,8 @@ absl::Status RunSequences(const Flags& flags, const Program& program, Context& c
     options.timeline = &results.timeline;
   }
   const bool writes = !flags.output_directory.empty() && options.mode != RunMode::kCycles;
-  std::vector<Tensor> outputs = MakeOutputs(program.outputs());
+  std::vector<Tensor> inputs, outputs = MakeOutputs(program.outputs());
   const std::vector<TensorView> output_views = MutableViews(outputs);
-  std::vector<Tensor> inputs;
   for (int i = 0; i < flags.repeat; ++i) {
     for (int run = 0; run < sequence.runs; ++run) {
       if (run == 0 || flags.reset_state) context.ResetState();
@@ -68,25 +70,32 @@ absl::Status RunSequences(const Flags& flags, const Program& program, Context& c
                                int64_t{i} * sequence.runs + run + 1,
                                int64_t{flags.repeat} * sequence.runs));
       const Stopwatch watch;
-      BERTH_RETURN_IF_ERROR(context.Run(Views(inputs), output_views, options, &results.report));
+      BERTH_RETURN_IF_ERROR(
+          program.is_dynamic()
+              ? context.Run(Views(inputs), outputs, options, &results.report)
+              : context.Run(Views(inputs), output_views, options, &results.report));
       results.run_ms.push_back(watch.Milliseconds());
       if (!writes || i > 0) continue;
       BERTH_RETURN_IF_ERROR(WriteOutputs(DirectoryOfRun(flags, run, sequence.runs), outputs));
     }
   }
+  results.first_run_ms = results.run_ms.front();
   std::sort(results.run_ms.begin(), results.run_ms.end());
   return absl::OkStatus();
 }
 
-void Print(const Flags& flags, const BundleContents& info, double load_ms, const Results& results) {
+void Print(const Flags& flags, const Program& program, double load_ms, const Results& results) {
+  const BundleContents& info = program.bundle().info();
   const RunMode mode = ModeOf(flags.mode);
   const double median_ms = results.run_ms[results.run_ms.size() / 2];
   if (flags.json) {
     nlohmann::ordered_json json;
     AddPlanJson(info, json);
     if (mode != RunMode::kValues) AddReportJson(results.report, info, json);
+    if (program.is_dynamic()) AddDynamicJson(program.dynamic_statistics(), json);
     json["load_ms"] = load_ms;
     json["run_ms"] = median_ms;
+    json["first_run_ms"] = results.first_run_ms;
     json["runs"] = results.runs;
     json["state_count"] = info.states.size();
     PrintJson(json);
@@ -95,6 +104,7 @@ void Print(const Flags& flags, const BundleContents& info, double load_ms, const
   if (mode != RunMode::kValues) fmt::print("{}", ReportText(results.report, info));
   fmt::print("Host time {:.2f} ms (median of {}), {} thread(s)\n", median_ms, results.run_ms.size(),
              flags.threads);
+  if (program.is_dynamic()) fmt::print("{}", DynamicText(program.dynamic_statistics()));
   if (results.runs == 1 || info.states.empty()) return;
   fmt::print("{} states, {}\n", info.states.size(),
              flags.reset_state ? "reset before every run" : "kept from run to run");
@@ -105,8 +115,13 @@ absl::Status Run(const Flags& flags) {
   const Stopwatch load_watch;
   BERTH_ASSIGN_OR_RETURN(
       const std::shared_ptr<const Program> program,
-      Program::Load(flags.bundle, flags.trusted ? LoadLevel::kTrusted : LoadLevel::kFull));
+      Program::Load(flags.bundle, flags.trusted ? LoadLevel::kTrusted : LoadLevel::kFull,
+                    ToDynamicOptions(flags.dynamic)));
   const double load_ms = load_watch.Milliseconds();
+  if (program->is_dynamic() && !flags.trace.empty()) {
+    return Unimplemented("--trace: '{}' is a dynamic bundle; compile it with its shapes pinned",
+                         flags.bundle);
+  }
   ArenaPool pool;
   ContextOptions context_options;
   context_options.threads = flags.threads;
@@ -121,7 +136,7 @@ absl::Status Run(const Flags& flags) {
                                          results.report, results.timeline.Finish())));
   }
   progress.Stop();
-  Print(flags, program->bundle().info(), load_ms, results);
+  Print(flags, *program, load_ms, results);
   return absl::OkStatus();
 }
 
@@ -159,6 +174,7 @@ void AddRunCommand(CLI::App& app, CommandAction& action) {
       ->capture_default_str();
   command->add_option("--seed", flags->seed, "Of random inputs")->capture_default_str();
   command->add_flag("--trusted", flags->trusted, "Skip the proof: the file was verified before");
+  AddDynamicFlags(*command, flags->dynamic);
   command->add_flag("--json", flags->json, "One JSON object on stdout");
   command->callback([flags, &action] { action = [flags] { return Run(*flags); }; });
 }

@@ -60,13 +60,31 @@ absl::StatusOr<Inspection> Inspect(const std::string& path, const Bundle& bundle
   return result;
 }
 
+// Free dimensions by their names, or null; null where not even the rank is declared.
+nlohmann::ordered_json ShapeJson(const TensorInfo& tensor) {
+  if (!tensor.has_free_shape) {
+    return std::vector<int64_t>(tensor.type.shape.begin(), tensor.type.shape.end());
+  }
+  if (!tensor.has_declared_rank) return nullptr;
+  nlohmann::ordered_json dims = nlohmann::ordered_json::array();
+  for (const Dim& dim : tensor.dims) {
+    if (dim.extent >= 0) {
+      dims.push_back(dim.extent);
+    } else if (dim.symbol.empty()) {
+      dims.push_back(nullptr);
+    } else {
+      dims.push_back(dim.symbol);
+    }
+  }
+  return dims;
+}
+
 nlohmann::ordered_json Interface(const std::vector<TensorInfo>& tensors) {
   nlohmann::ordered_json list = nlohmann::ordered_json::array();
   for (const TensorInfo& tensor : tensors) {
-    list.push_back(
-        {{"name", tensor.name},
-         {"dtype", DTypeName(tensor.type.dtype)},
-         {"shape", std::vector<int64_t>(tensor.type.shape.begin(), tensor.type.shape.end())}});
+    list.push_back({{"name", tensor.name},
+                    {"dtype", DTypeName(tensor.type.dtype)},
+                    {"shape", ShapeJson(tensor)}});
   }
   return list;
 }
@@ -132,7 +150,7 @@ nlohmann::ordered_json EnginesJson(const Inspection& i) {
 void PrintTensors(std::string_view title, const std::vector<TensorInfo>& tensors) {
   fmt::print("{}\n", title);
   for (size_t t = 0; t < tensors.size(); ++t) {
-    fmt::print("  {:>3}  {:<32} {}\n", t, tensors[t].name, tensors[t].type.ToString());
+    fmt::print("  {:>3}  {:<32} {}\n", t, tensors[t].name, DescribeTensor(tensors[t]));
   }
 }
 
@@ -193,6 +211,10 @@ absl::Status PrintSummary(const std::string& path, const Bundle& bundle) {
   PrintTensors("Outputs", interface.outputs);
   if (!i.info().states.empty()) {
     PrintTensors("States, kept from run to run", StateTensors(i.info()));
+  }
+  if (i.info().dynamic) {
+    fmt::print("{}", PlanText(i.info()));
+    return absl::OkStatus();
   }
   fmt::print("{}  cycles at least {}, DRAM bytes at least {}\nCommands by engine\n",
              PlanText(i.info()), i.info().cycles_lower_bound, i.info().dram_bytes_lower_bound);

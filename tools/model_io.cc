@@ -77,15 +77,21 @@ absl::StatusOr<std::vector<Tensor>> InputsOfRun(const std::vector<TensorInfo>& i
   const uint64_t first_seed = seed + static_cast<uint64_t>(run) * infos.size();
   for (size_t i = 0; i < infos.size(); ++i) {
     const std::vector<std::string>& files = sequence.files[i];
+    if (files.empty() && infos[i].has_free_shape) {
+      return InvalidArgument("input {} ('{}') is {}: its shape is free, so it must be given", i,
+                             infos[i].name, DescribeTensor(infos[i]));
+    }
     if (files.empty()) {
       inputs.push_back(RandomTensor(infos[i].type, first_seed + i));
       continue;
     }
     const std::string& file = files[files.size() == 1 ? 0 : static_cast<size_t>(run)];
     BERTH_ASSIGN_OR_RETURN(Tensor tensor, ReadNpy(file));
-    if (tensor.type() != infos[i].type) {
+    const bool fits = infos[i].has_free_shape ? tensor.dtype() == infos[i].type.dtype
+                                              : tensor.type() == infos[i].type;
+    if (!fits) {
       return InvalidArgument("input {} ('{}'): '{}' holds {}, {} expected", i, infos[i].name, file,
-                             tensor.type().ToString(), infos[i].type.ToString());
+                             tensor.type().ToString(), DescribeTensor(infos[i]));
     }
     inputs.push_back(std::move(tensor));
   }

@@ -111,6 +111,11 @@ std::string_view PlanStatusName(PlanStatus status) {
 void AddPlanJson(const BundleContents& info, nlohmann::ordered_json& json) {
   json["model"] = info.model_name;
   json["target"] = info.config.name;
+  json["is_dynamic"] = info.dynamic.has_value();
+  if (info.dynamic) {
+    json["compile_ms"] = info.compile_ms;
+    return;
+  }
   if (const MemoryPlan* pool = FindMemory(info, "pool")) {
     json["pool_bytes"] = pool->height_bytes;
     json["pool_lower_bound_bytes"] = pool->lower_bound_bytes;
@@ -144,7 +149,40 @@ void AddPlanJson(const BundleContents& info, nlohmann::ordered_json& json) {
   json["compile_ms"] = info.compile_ms;
 }
 
+// A dynamic bundle: what is known before shapes are.
+std::string DynamicPlanText(const BundleContents& info) {
+  std::string text =
+      fmt::format("Graph of '{}' for '{}': {} nodes, planned for each shape as it comes\n",
+                  info.model_name, info.config.name, info.dynamic->graph->nodes.size());
+  for (const TensorInfo& input : info.inputs) {
+    text += fmt::format("  input  '{}' {}\n", input.name, DescribeTensor(input));
+  }
+  for (const TensorInfo& output : info.outputs) {
+    text += fmt::format("  output '{}' {}\n", output.name, DescribeTensor(output));
+  }
+  return text;
+}
+
+void AddDynamicJson(const DynamicStatistics& statistics, nlohmann::ordered_json& json) {
+  json["pool_bytes"] = statistics.pool_peak_bytes;
+  json["pool_reserved_bytes"] = statistics.pool_reserved_bytes;
+  json["specializations"] = statistics.specializations;
+  json["reused_specializations"] = statistics.reused;
+  json["evicted_specializations"] = statistics.evicted;
+  json["planned_specializations"] = statistics.planned;
+  json["cached_bytes"] = statistics.cached_bytes;
+}
+
+std::string DynamicText(const DynamicStatistics& statistics) {
+  return fmt::format(
+      "{} specializations made, {} runs of one that was there, {} planned; {} bytes cached\n"
+      "Dynamic pool: at most {} bytes in use, {} reserved\n",
+      statistics.specializations, statistics.reused, statistics.planned, statistics.cached_bytes,
+      statistics.pool_peak_bytes, statistics.pool_reserved_bytes);
+}
+
 std::string PlanText(const BundleContents& info) {
+  if (info.dynamic) return DynamicPlanText(info);
   std::string text =
       fmt::format("Plan of '{}' for '{}': {} ops, compiled in {:.0f} ms\n", info.model_name,
                   info.config.name, info.ops.size(), info.compile_ms);

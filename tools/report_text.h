@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "berth/dynamic.h"
 #include "npu_sim/sim_report.h"
 #include "runtime/bundle/contents.h"
 
@@ -17,6 +18,11 @@ std::string PlanText(const BundleContents& info);
 void AddReportJson(const SimReport& report, const BundleContents& info,
                    nlohmann::ordered_json& json);
 std::string ReportText(const SimReport& report, const BundleContents& info);
+
+// Of a dynamic program: specializations, reused_specializations, ..., pool_bytes (the most that was
+// in use).
+void AddDynamicJson(const DynamicStatistics& statistics, nlohmann::ordered_json& json);
+std::string DynamicText(const DynamicStatistics& statistics);
 
 std::string_view PlanStatusName(PlanStatus status);
 

@@ -129,6 +129,8 @@ absl::StatusOr<AttributeValue> Checked(const onnx::NodeProto& node, const Attrib
   return Convert(proto, type, folder);
 }
 
+bool HasBodies(std::string_view op) { return op == "If" || op == "Loop" || op == "Scan"; }
+
 // An empty list carries no element that would tell its type.
 bool IsEmptyUntyped(const AttributeProto& proto) {
   return TypeOf(proto) == AttributeProto::UNDEFINED;
@@ -144,6 +146,7 @@ absl::StatusOr<Attributes> AttributesFromProto(const onnx::NodeProto& node,
       return InvalidArgument("attribute '{}' stands twice", OneLine(proto.name(), 60));
     }
     if (IsEmptyUntyped(proto)) continue;
+    if (proto.has_g() && HasBodies(node.op_type())) continue;  // graphs are the importer's
     auto value = Checked(node, proto, model_folder);
     if (!value.ok()) {
       return Annotate(value.status(), fmt::format("attribute '{}'", OneLine(proto.name(), 60)));

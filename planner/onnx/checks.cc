@@ -169,15 +169,23 @@ std::optional<OpKind> KindOfNode(const onnx::NodeProto& node) {
 
 absl::Status CheckStructure(const onnx::GraphProto& graph) { return StructureCheck(graph).Run(); }
 
-absl::Status CheckSupported(const onnx::ModelProto& model) {
-  struct Missing {
-    int count = 0;
-    std::string node;
-  };
-  std::map<std::string, Missing> missing;
-  const onnx::GraphProto& graph = model.graph();
+namespace {
+
+struct Missing {
+  int count = 0;
+  std::string node;
+};
+
+constexpr int kDeepestBody = 16;
+
+absl::Status CountMissing(const onnx::GraphProto& graph, int depth,
+                          std::map<std::string, Missing>& missing) {
+  if (depth > kDeepestBody) return Unimplemented("graphs nested more than {} deep", kDeepestBody);
   for (int i = 0; i < graph.node_size(); ++i) {
     const onnx::NodeProto& node = graph.node(i);
+    for (const auto& attribute : node.attribute()) {
+      if (attribute.has_g()) BERTH_RETURN_IF_ERROR(CountMissing(attribute.g(), depth + 1, missing));
+    }
     if (KindOfNode(node)) continue;
     const std::string domain = IsDefaultDomain(node.domain()) ? "" : node.domain() + ".";
     Missing& entry = missing[OneLine(domain + node.op_type(), 100)];
@@ -185,6 +193,14 @@ absl::Status CheckSupported(const onnx::ModelProto& model) {
       entry.node = node.name().empty() ? fmt::format("node {}", i) : Quoted(node.name());
     }
   }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status CheckSupported(const onnx::ModelProto& model) {
+  std::map<std::string, Missing> missing;
+  BERTH_RETURN_IF_ERROR(CountMissing(model.graph(), 0, missing));
   if (missing.empty()) return absl::OkStatus();
   std::string text;
   for (const auto& [op, entry] : missing) {

@@ -1,5 +1,6 @@
 #include "planner/onnx/import.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <set>
 #include <unordered_map>
@@ -21,13 +22,20 @@ namespace {
 // exact Gelu, 16-bit integers in QuantizeLinear.
 constexpr int kContribOpset = 21;
 
+// A value of the graph around a body that the body reads, and its name there.
+struct Capture {
+  ValueId outside = ValueId::kNone, inside = ValueId::kNone;
+};
+
 // Fills a graph from a checked model. Takes initializers' bytes out of the message as it goes, so
 // that weights are held once.
 class GraphBuilder {
  public:
+  // `outer`: of the graph in which this one is a body.
   GraphBuilder(onnx::GraphProto& proto, const OpsetVersions& opsets,
-               const std::filesystem::path& folder, const ImportOptions& options)
-      : proto_(proto), opsets_(opsets), folder_(folder), options_(options) {}
+               const std::filesystem::path& folder, const ImportOptions& options,
+               GraphBuilder* outer = nullptr)
+      : proto_(proto), opsets_(opsets), folder_(folder), options_(options), outer_(outer) {}
 
   absl::StatusOr<Graph> Build() {
     graph_.name = OneLine(proto_.name(), 100);
@@ -38,6 +46,25 @@ class GraphBuilder {
     BERTH_RETURN_IF_ERROR(VerifyGraph(graph_));
     return std::move(graph_);
   }
+
+  // A body: its inputs are those of the message, then what it captures.
+  absl::StatusOr<Graph> BuildBody() {
+    graph_.name = OneLine(proto_.name(), 100);
+    BERTH_RETURN_IF_ERROR(AddConstants());
+    for (const auto& input : proto_.input()) {
+      BERTH_ASSIGN_OR_RETURN(const ValueId id, AddValue(input.name()));
+      BERTH_RETURN_IF_ERROR(Declare(input, graph_.at(id)));
+      graph_.inputs.push_back(id);
+    }
+    BERTH_RETURN_IF_ERROR(AddNodes());
+    for (const auto& output : proto_.output()) {
+      BERTH_ASSIGN_OR_RETURN(const ValueId id, Find(output.name()));
+      graph_.outputs.push_back(id);
+    }
+    return std::move(graph_);
+  }
+  // Of the graph around it, and of the body: in order.
+  const std::vector<Capture>& captures() const { return captures_; }
 
  private:
   absl::Status AddConstants() {
@@ -87,17 +114,35 @@ class GraphBuilder {
       ids_.emplace(input.name(), graph_.AddConstant(declared.name, bound->second));
       return absl::OkStatus();
     }
-    const ValueId id = AddValue(input.name());
+    BERTH_ASSIGN_OR_RETURN(const ValueId id, AddValue(input.name()));
     graph_.at(id) = std::move(declared);
     graph_.inputs.push_back(id);
     return absl::OkStatus();
   }
 
-  ValueId AddValue(const std::string& name) {
+  absl::StatusOr<ValueId> AddValue(const std::string& name) {
     const ValueId id = graph_.AddValue(OneLine(name), TensorType{});
     graph_.at(id).shape_known = false;
-    ids_.emplace(name, id);
-    return id;
+    if (ids_.emplace(name, id).second) return id;
+    return InvalidArgument("value '{}' is defined twice", OneLine(name, 100));
+  }
+
+  // The value of that name, captured from the graphs around this one where it has none.
+  absl::StatusOr<ValueId> Find(const std::string& name) {
+    const auto found = ids_.find(name);
+    if (found != ids_.end()) return found->second;
+    if (outer_ == nullptr) {
+      return InvalidArgument("value '{}' is defined by nothing before it", OneLine(name, 100));
+    }
+    BERTH_ASSIGN_OR_RETURN(const ValueId outside, outer_->Find(name));
+    BERTH_ASSIGN_OR_RETURN(const ValueId inside, AddValue(name));
+    const Value& source = outer_->graph_.at(outside);
+    if (source.constant != nullptr) {
+      graph_.at(inside) = source;  // the tensor is shared
+    } else {
+      captures_.push_back({outside, inside});
+    }
+    return inside;
   }
 
   absl::Status AddNodes() {
@@ -106,12 +151,56 @@ class GraphBuilder {
     for (const auto& info : proto_.output()) infos.insert_or_assign(info.name(), &info);
     for (const auto& node : proto_.node()) node_names_.insert(node.name());
     for (int i = 0; i < proto_.node_size(); ++i) {
-      BERTH_RETURN_IF_ERROR(AddNode(proto_.node(i), i, infos));
+      BERTH_RETURN_IF_ERROR(AddNode(*proto_.mutable_node(i), i, infos));
     }
     return absl::OkStatus();
   }
 
-  absl::Status AddNode(const onnx::NodeProto& proto, int position,
+  // The graphs of the node as its attributes. What any of them captures is an input of the node and
+  // of each of them, behind their own, in one order.
+  absl::Status AddBodies(onnx::NodeProto& proto, Node& node) {
+    struct Body {
+      std::string name;
+      Graph graph;
+      std::vector<Capture> captures;
+    };
+    std::vector<Body> bodies;
+    std::vector<ValueId> captured;
+    for (auto& attribute : *proto.mutable_attribute()) {
+      if (!attribute.has_g()) continue;
+      SortNodes(*attribute.mutable_g());
+      GraphBuilder builder(*attribute.mutable_g(), opsets_, folder_, options_, this);
+      auto graph = builder.BuildBody();
+      if (!graph.ok()) return Annotate(graph.status(), fmt::format("its '{}'", attribute.name()));
+      bodies.push_back({attribute.name(), *std::move(graph), builder.captures()});
+      for (const Capture& capture : builder.captures()) {
+        if (std::find(captured.begin(), captured.end(), capture.outside) == captured.end()) {
+          captured.push_back(capture.outside);
+        }
+      }
+    }
+    if (bodies.empty()) return absl::OkStatus();
+    for (Body& body : bodies) {
+      for (const ValueId outside : captured) {
+        const auto own =
+            std::find_if(body.captures.begin(), body.captures.end(),
+                         [&](const Capture& capture) { return capture.outside == outside; });
+        if (own != body.captures.end()) {
+          body.graph.inputs.push_back(own->inside);
+          continue;
+        }
+        const ValueId unread = body.graph.AddValue(graph_.at(outside).name, TensorType{});
+        body.graph.inputs.push_back(unread);
+      }
+      BERTH_RETURN_IF_ERROR(VerifyGraph(body.graph));
+      node.attributes.Set(body.name, std::make_shared<const Graph>(std::move(body.graph)));
+    }
+    node.inputs.insert(node.inputs.end(), captured.begin(), captured.end());
+    node.attributes.Set("captures", static_cast<int64_t>(captured.size()));
+    return absl::OkStatus();
+  }
+
+  absl::Status AddNode(onnx::NodeProto& proto, int position,
                        const std::unordered_map<std::string, const onnx::ValueInfoProto*>& infos) {
     Node node;
     node.kind = *KindOfNode(proto);
@@ -123,12 +212,19 @@ class GraphBuilder {
     }
     node.attributes = *std::move(attributes);
     for (const std::string& name : proto.input()) {
-      node.inputs.push_back(name.empty() ? ValueId::kNone : ids_.at(name));
+      node.inputs.push_back(ValueId::kNone);
+      if (name.empty()) continue;
+      BERTH_ASSIGN_OR_RETURN(node.inputs.back(), Find(name));
+    }
+    if (absl::Status status = AddBodies(proto, node); !status.ok()) {
+      return Annotate(status, fmt::format("{} '{}'", OpName(node.kind), node.name));
     }
     for (const std::string& name : proto.output()) {
-      node.outputs.push_back(name.empty() ? ValueId::kNone : AddValue(name));
+      node.outputs.push_back(ValueId::kNone);
+      if (name.empty()) continue;
+      BERTH_ASSIGN_OR_RETURN(node.outputs.back(), AddValue(name));
       const auto info = infos.find(name);
-      if (name.empty() || info == infos.end()) continue;
+      if (info == infos.end()) continue;
       BERTH_RETURN_IF_ERROR(Declare(*info->second, graph_.at(node.outputs.back())));
     }
     graph_.nodes.push_back(std::move(node));
@@ -152,6 +248,8 @@ class GraphBuilder {
   const OpsetVersions& opsets_;
   const std::filesystem::path& folder_;
   const ImportOptions& options_;
+  GraphBuilder* const outer_;
+  std::vector<Capture> captures_;
   Graph graph_;
   std::unordered_map<std::string, ValueId> ids_;
   std::set<std::string> node_names_;
@@ -169,6 +267,11 @@ absl::Status ConfineExternalData(const onnx::GraphProto& graph,
     if (!shape.ok()) return Annotate(shape.status(), where);
     auto range = LocateExternalData(initializer, folder, shape->ByteCount(*dtype));
     if (!range.ok()) return Annotate(range.status(), where);
+  }
+  for (const auto& node : graph.node()) {
+    for (const auto& attribute : node.attribute()) {
+      if (attribute.has_g()) BERTH_RETURN_IF_ERROR(ConfineExternalData(attribute.g(), folder));
+    }
   }
   return absl::OkStatus();
 }

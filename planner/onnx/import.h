@@ -30,6 +30,9 @@ struct ImportOptions {
   // Makes an input a constant: the graph has it no more.
   std::map<std::string, Tensor> constant_inputs;
   StateMode state_mode = StateMode::kFresh;
+  // Inputs may keep dimensions (or a rank) that nothing fixes; their shapes are then not known.
+  // Otherwise they are an error that lists them all.
+  bool free_shapes = false;
 };
 
 // NotFound, InvalidArgument (the file, the model or the options are wrong) or Unimplemented (all

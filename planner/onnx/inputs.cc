@@ -138,11 +138,11 @@ absl::Status ResolveInputs(const ImportOptions& options, Graph& graph) {
     }
     FollowSymbols(symbols, value);
     const std::string dimensions = FreeDimensions(value);
+    if (dimensions.empty()) BERTH_RETURN_IF_ERROR(Settle(value));
     if (!dimensions.empty()) free += (free.empty() ? "" : "; ") + dimensions;
   }
-  if (!free.empty()) return InvalidArgument("shapes are not known: {}", free);
-  for (const ValueId id : graph.inputs) BERTH_RETURN_IF_ERROR(Settle(graph.at(id)));
-  return absl::OkStatus();
+  if (free.empty() || options.free_shapes) return absl::OkStatus();
+  return InvalidArgument("shapes are not known: {}", free);
 }
 
 }  // namespace berth

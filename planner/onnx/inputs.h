@@ -17,7 +17,8 @@ absl::Status Declare(const onnx::ValueInfoProto& info, Value& value);
 absl::Status CheckAgainstDeclared(const Value& value, const TensorType& type);
 
 // Gives every graph input (ids in graph.inputs, declared) its type, from its declaration and the
-// pinned shapes. Lists all free dimensions at once, with the option that pins them.
+// pinned shapes. Where none may stay free, lists all that are at once, with the option that pins
+// them.
 absl::Status ResolveInputs(const ImportOptions& options, Graph& graph);
 
 }  // namespace berth

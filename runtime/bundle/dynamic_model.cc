@@ -26,7 +26,10 @@ std::string DescribeTensor(const TensorInfo& info) {
   if (!info.has_free_shape) return info.type.ToString();
   if (!info.has_declared_rank) return fmt::format("{}[...]", DTypeName(info.type.dtype));
   std::string dims;
-  for (const Dim& dim : info.dims) dims += (dims.empty() ? "" : "x") + DimText(dim);
+  for (const Dim& dim : info.dims) {
+    if (!dims.empty()) dims += 'x';
+    dims += DimText(dim);
+  }
   return fmt::format("{}[{}]", DTypeName(info.type.dtype), dims.empty() ? "scalar" : dims);
 }
 

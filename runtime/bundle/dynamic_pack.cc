@@ -1,3 +1,5 @@
+#include <map>
+
 #include "base/checked_math.h"
 #include "bundle_generated.h"
 #include "runtime/bundle/dynamic_model.h"
@@ -44,10 +46,13 @@ class Packer {
   }
 
   Offset<fb::GraphTensor> Pack(const Tensor& tensor) {
-    const int64_t offset_bytes =
-        AlignUp(static_cast<int64_t>(constants_.size()), kTensorAlignmentBytes);
-    constants_.resize(static_cast<size_t>(offset_bytes));
-    constants_.insert(constants_.end(), tensor.bytes().begin(), tensor.bytes().end());
+    const auto [stored, is_new] = offsets_.try_emplace(
+        &tensor, AlignUp(static_cast<int64_t>(constants_.size()), kTensorAlignmentBytes));
+    const int64_t offset_bytes = stored->second;
+    if (is_new) {
+      constants_.resize(static_cast<size_t>(offset_bytes));
+      constants_.insert(constants_.end(), tensor.bytes().begin(), tensor.bytes().end());
+    }
     return fb::CreateGraphTensor(builder_, static_cast<uint8_t>(tensor.dtype()),
                                  builder_.CreateVector(tensor.shape().extents()), offset_bytes);
   }
@@ -121,6 +126,7 @@ class Packer {
 
   flatbuffers::FlatBufferBuilder& builder_;
   std::vector<std::byte>& constants_;
+  std::map<const Tensor*, int64_t> offsets_;  // of those that are stored: bodies share tensors
 };
 
 // The kinds are the alternatives of AttributeValue in order.

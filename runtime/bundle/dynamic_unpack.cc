@@ -1,4 +1,5 @@
 #include <cstring>
+#include <map>
 
 #include "bundle_generated.h"
 #include "runtime/bundle/dynamic_model.h"
@@ -70,15 +71,18 @@ class Unpacker {
                     fmt::format("a tensor of {} bytes at {} of {} bytes of constants", size_bytes,
                                 offset_bytes, section_bytes));
     }
+    std::shared_ptr<const Tensor>& known = tensors_[offset_bytes];
+    if (known != nullptr && known->type() == type) return known;
     total_bytes_ += size_bytes;
     if (total_bytes_ > section_bytes) {
-      return Broken(graph.name, table, index, "tensors share bytes");
+      return Broken(graph.name, table, index, "different tensors share bytes");
     }
     auto tensor = std::make_shared<Tensor>(std::move(type));
     if (size_bytes > 0) {
       std::memcpy(tensor->bytes().data(), constants_.data() + offset_bytes,
                   static_cast<size_t>(size_bytes));
     }
+    known = tensor;
     return tensor;
   }
 
@@ -185,6 +189,7 @@ class Unpacker {
   }
 
   absl::Span<const std::byte> constants_;
+  std::map<int64_t, std::shared_ptr<const Tensor>> tensors_;  // by offset: bodies share them
   int64_t total_bytes_ = 0;  // of tensors so far: a small file must not become a large graph
 };
 

@@ -49,7 +49,7 @@ absl::Span<std::byte> Executor::ScratchOf(int worker) {
           static_cast<size_t>(plan_.scratch_bytes)};
 }
 
-absl::Status Executor::CheckStop(const StopConditions& stop) const {
+absl::Status CheckStop(const StopConditions& stop) {
   if (stop.cancel != nullptr && stop.cancel->load(std::memory_order_relaxed)) {
     return Cancelled("the run was cancelled");
   }

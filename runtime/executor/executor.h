@@ -40,6 +40,9 @@ struct StopConditions {
   std::optional<std::chrono::steady_clock::time_point> deadline;
 };
 
+// Cancelled or DeadlineExceeded where a run is to stop now.
+absl::Status CheckStop(const StopConditions& stop);
+
 // Where the workers come from.
 struct WorkerSource {
   int workers = 1;                   // 1: the calling thread alone, in program order
@@ -77,7 +80,6 @@ class Executor {
   // True when a successor became ready: `next` is then the caller's.
   bool Finish(uint32_t command, Work& next);
   void Fail(absl::Status status);
-  absl::Status CheckStop(const StopConditions& stop) const;
   // Executes, and records when where a timeline is given.
   absl::Status Execute(Work work, int worker, const MemoryMap& memory,
                        absl::Span<std::byte> scratch, HostFunctionTable host_functions);

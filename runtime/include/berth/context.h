@@ -51,6 +51,11 @@ class Context {
   absl::Status Run(absl::Span<const ConstTensorView> inputs, absl::Span<const TensorView> outputs,
                    const RunOptions& options = {}, SimReport* report = nullptr);
 
+  // The same into tensors that are made for it, whatever their shapes turn out to be: what a
+  // dynamic program needs, and any may use. Runs for cycles alone leave their values open.
+  absl::Status Run(absl::Span<const ConstTensorView> inputs, std::vector<Tensor>& outputs,
+                   const RunOptions& options = {}, SimReport* report = nullptr);
+
   // Stops the run in progress, from any thread, or the next one where none is in progress: a cancel
   // is never lost. Runs after that are not affected.
   void Cancel() { cancel_.store(true, std::memory_order_relaxed); }
@@ -72,6 +77,12 @@ class Context {
     std::byte* next = nullptr;
   };
 
+  absl::Status RunDynamic(absl::Span<const ConstTensorView> inputs, std::vector<Tensor>& outputs,
+                          const RunOptions& options, SimReport* report);
+  // Into the caller's buffers, whose types must be those that come out.
+  absl::Status RunDynamicInto(absl::Span<const ConstTensorView> inputs,
+                              absl::Span<const TensorView> outputs, const RunOptions& options,
+                              SimReport* report);
   Context(std::shared_ptr<const Program> program, const ContextOptions& options, ArenaLease arena);
   absl::Status Bind(absl::Span<const ConstTensorView> inputs, absl::Span<const TensorView> outputs);
   void BindRegions(absl::Span<const ConstTensorView> inputs, absl::Span<const TensorView> outputs);
@@ -79,8 +90,8 @@ class Context {
   std::shared_ptr<const Program> program_;
   ContextOptions options_;
   ArenaLease arena_;
-  int64_t working_bytes_ = 0;  // of the arena: all but the states
-  Executor executor_;
+  int64_t working_bytes_ = 0;           // of the arena: all but the states
+  std::unique_ptr<Executor> executor_;  // null for a dynamic program
   std::unique_ptr<tbb::task_arena> own_arena_;
   std::vector<StateBuffers> states_;
   std::vector<std::byte*> regions_;

@@ -1,4 +1,5 @@
-// Program: a loaded model. Immutable, shared by all threads and contexts.
+// Program: a loaded model. Immutable, shared by all threads and contexts; of a dynamic one, the
+// programs made so far are kept behind it.
 #pragma once
 
 #include <cstdint>
@@ -8,6 +9,7 @@
 
 #include "base/status.h"
 #include "base/tensor.h"
+#include "berth/dynamic.h"
 #include "npu_sim/sim_report.h"
 #include "runtime/bundle/bundle.h"
 #include "runtime/bundle/states.h"
@@ -27,12 +29,24 @@ struct MemoryRequirements {
 
 MemoryRequirements RequirementsOf(const Bundle& bundle);
 
+class DynamicProgram;
+
 class Program {
  public:
+  // `dynamic` is for dynamic bundles alone; those need its lowering.
   static absl::StatusOr<std::shared_ptr<const Program>> Load(const std::string& path,
-                                                             LoadLevel level = LoadLevel::kFull);
+                                                             LoadLevel level = LoadLevel::kFull,
+                                                             DynamicOptions dynamic = {});
   static absl::StatusOr<std::shared_ptr<const Program>> FromContents(
-      BundleContents contents, LoadLevel level = LoadLevel::kFull);
+      BundleContents contents, LoadLevel level = LoadLevel::kFull, DynamicOptions dynamic = {});
+  ~Program();
+
+  // Whether shapes are known only when it runs: a context then makes programs as they are needed
+  // (docs/dynamic.md), which all contexts share.
+  bool is_dynamic() const { return dynamic_ != nullptr; }
+  DynamicStatistics dynamic_statistics() const;  // zeros for a static program
+  // Until hot shapes have the programs that were planned for them in the background.
+  void WaitForPlans() const;
 
   // The caller's; states, which contexts keep, are not among them.
   const std::vector<TensorInfo>& inputs() const { return interface_.inputs; }
@@ -46,18 +60,22 @@ class Program {
   const Bundle& bundle() const { return *bundle_; }
   const ExecutionPlan& execution_plan() const { return plan_; }
 
-  // Cycles only: needs no context and touches no values.
+  // Of a dynamic program.
+  DynamicProgram& dynamic() const { return *dynamic_; }
+
+  // Cycles only: needs no context and touches no values. FailedPrecondition for a dynamic program.
   absl::StatusOr<SimReport> Simulate(bool record_commands = false) const;
 
  private:
   Program() = default;
   static absl::StatusOr<std::shared_ptr<const Program>> FromBundle(
-      std::shared_ptr<const Bundle> bundle);
+      std::shared_ptr<const Bundle> bundle, DynamicOptions dynamic);
 
   std::shared_ptr<const Bundle> bundle_;
   CallersInterface interface_;
   ExecutionPlan plan_;
   MemoryRequirements memory_;
+  std::unique_ptr<DynamicProgram> dynamic_;  // what its contexts share
 };
 
 }  // namespace berth

@@ -1,0 +1,37 @@
+#include "planner/compile_dynamic.h"
+
+#include <memory>
+#include <utility>
+
+#include "kernels/fold/fold_constants.h"
+#include "kernels/fold/graph_edit.h"
+#include "runtime/bundle/dynamic_model.h"
+
+namespace berth {
+
+absl::StatusOr<BundleContents> CompileDynamic(Graph graph, const CompileOptions& options) {
+  if (!graph.states.empty()) {
+    return Unimplemented("state '{}': a model with states needs all of its shapes fixed (--shape)",
+                         graph.states[0].name);
+  }
+  FoldOptions fold;
+  fold.partial = true;
+  fold.keep_quantized = true;
+  BERTH_RETURN_IF_ERROR(FoldConstants(graph, options.evaluator, fold));
+  RemoveDeadNodes(graph);
+  RemoveUnusedValues(graph);
+  if (absl::Status status = VerifyDynamicGraph(graph); !status.ok()) {
+    return Internal("the folded graph: {}", ToStd(status.message()));
+  }
+  if (options.dump) options.dump("graph", DumpGraph(graph));
+  BundleContents contents;
+  contents.model_name = graph.name;
+  contents.config = options.config;
+  contents.inputs = DescribeInterface(graph, graph.inputs);
+  contents.outputs = DescribeInterface(graph, graph.outputs);
+  contents.dynamic =
+      DynamicModel{std::make_shared<const Graph>(std::move(graph)), options.float_storage};
+  return contents;
+}
+
+}  // namespace berth

@@ -1,0 +1,36 @@
+#include "planner/lower_shape.h"
+
+#include <utility>
+
+#include "planner/compile.h"
+
+namespace berth {
+namespace {
+
+CompileOptions OptionsFor(const LoweringRequest& request, const ConstantEvaluator& evaluator) {
+  CompileOptions options;
+  options.config = request.config;
+  options.float_storage = request.float_storage;
+  options.evaluator = evaluator;
+  return options;
+}
+
+}  // namespace
+
+GraphLowering MakeFastLowering(ConstantEvaluator evaluator) {
+  return [evaluator = std::move(evaluator)](Graph graph, const LoweringRequest& request) {
+    CompileOptions options = OptionsFor(request, evaluator);
+    options.double_buffer = false;
+    options.resident = false;
+    options.stripes = false;
+    return CompileGraph(std::move(graph), options);
+  };
+}
+
+GraphLowering MakeFullLowering(ConstantEvaluator evaluator) {
+  return [evaluator = std::move(evaluator)](Graph graph, const LoweringRequest& request) {
+    return CompileGraph(std::move(graph), OptionsFor(request, evaluator));
+  };
+}
+
+}  // namespace berth

@@ -1,0 +1,101 @@
+#include "runtime/dynamic/dynamic_program.h"
+
+#include <utility>
+
+namespace berth {
+
+absl::StatusOr<std::unique_ptr<DynamicProgram>> DynamicProgram::Create(const DynamicModel& model,
+                                                                       const NpuConfig& config,
+                                                                       DynamicOptions options) {
+  if (!options.lower) {
+    return FailedPrecondition(
+        "a dynamic bundle needs a lowering of graphs to run (DynamicOptions::lower)");
+  }
+  std::unique_ptr<DynamicProgram> program(new DynamicProgram());
+  program->graph_ = model.graph;
+  program->request_ = {config, model.float_storage};
+  program->cache_ = std::make_unique<SpecializationCache>(options.cache_bytes);
+  DynamicPoolOptions pool;
+  pool.limit_bytes = options.pool_limit_bytes;
+  BERTH_ASSIGN_OR_RETURN(program->pool_, DynamicPool::Create(pool));
+  program->options_ = std::move(options);
+  return program;
+}
+
+DynamicProgram::~DynamicProgram() {
+  {
+    const std::lock_guard<std::mutex> lock(jobs_mutex_);
+    ends_ = true;
+    jobs_.clear();
+  }
+  jobs_changed_.notify_all();
+  if (planner_.joinable()) planner_.join();
+}
+
+DynamicStatistics DynamicProgram::statistics() const {
+  DynamicStatistics statistics;
+  cache_->Describe(statistics);
+  const DynamicPoolStatistics pool = pool_->statistics();
+  statistics.pool_peak_bytes = pool.peak_live_bytes;
+  statistics.pool_reserved_bytes = pool.reserved_bytes;
+  statistics.planned = planned_.load();
+  return statistics;
+}
+
+absl::StatusOr<std::shared_ptr<Specialization>> DynamicProgram::Specialize(
+    const std::shared_ptr<const Graph>& graph, absl::Span<const SpecializationInput> inputs) {
+  const std::string key = SpecializationKey(graph.get(), inputs);
+  BERTH_ASSIGN_OR_RETURN(std::shared_ptr<Specialization> found, cache_->GetOrMake(key, [&] {
+    return Specialization::Make(graph, inputs, options_.lower, request_);
+  }));
+  if (options_.plan && found->CountRun() == options_.hot_runs && found->program() != nullptr) {
+    Enqueue({key, found});
+  }
+  return found;
+}
+
+void DynamicProgram::Enqueue(Job job) {
+  {
+    const std::lock_guard<std::mutex> lock(jobs_mutex_);
+    jobs_.push_back(std::move(job));
+    if (!planner_.joinable()) planner_ = std::thread([this] { PlanJobs(); });
+  }
+  jobs_changed_.notify_all();
+}
+
+void DynamicProgram::PlanJobs() {
+  std::unique_lock<std::mutex> lock(jobs_mutex_);
+  while (true) {
+    jobs_changed_.wait(lock, [&] { return ends_ || !jobs_.empty(); });
+    if (ends_) return;
+    const Job job = std::move(jobs_.front());
+    jobs_.pop_front();
+    is_planning_ = true;
+    lock.unlock();
+    Plan(job);
+    lock.lock();
+    is_planning_ = false;
+    jobs_changed_.notify_all();
+  }
+}
+
+// Where the plan fails the program at hand is good enough.
+void DynamicProgram::Plan(const Job& job) {
+  absl::StatusOr<BundleContents> contents =
+      options_.plan(job.specialization->split().part, request_);
+  if (!contents.ok()) return;
+  auto program = Program::FromContents(*std::move(contents), LoadLevel::kTrusted);
+  if (!program.ok()) return;
+  const int64_t before_bytes = ProgramBytes(*job.specialization->program());
+  const int64_t after_bytes = ProgramBytes(**program);
+  job.specialization->Replace(*std::move(program));
+  cache_->Grow(job.key, after_bytes - before_bytes);
+  planned_.fetch_add(1);
+}
+
+void DynamicProgram::WaitForPlans() {
+  std::unique_lock<std::mutex> lock(jobs_mutex_);
+  jobs_changed_.wait(lock, [&] { return jobs_.empty() && !is_planning_; });
+}
+
+}  // namespace berth

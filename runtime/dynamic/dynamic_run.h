@@ -1,0 +1,69 @@
+// One run of a dynamic program: what is known is lowered (or was, for these shapes) and runs on the
+// machine; where a value decides how it goes on, the run goes on from that value.
+//
+//   run(graph, inputs):
+//     specialization of the graph for the inputs' types -> program of the known part -> run it
+//     nothing left: done
+//     the first node that waits
+//       reads short lists that decide shapes, and much data: the rest again, these values known
+//       otherwise (little data, or a result as long as the data say): computed on the host engine
+//     -> run(what is behind that node, its inputs)
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "berth/context.h"
+#include "runtime/dynamic/dynamic_program.h"
+
+namespace berth {
+
+// A value while a run goes on: the caller's, a constant, or bytes of the pool.
+struct RunValue {
+  TensorType type;
+  const std::byte* data = nullptr;
+  std::shared_ptr<const void> owner;  // null: the caller's
+
+  ConstTensorView view() const { return {type, data}; }
+};
+
+// Where a run takes place.
+struct RunPlace {
+  std::byte* scratchpad = nullptr;  // as large as the machine's
+  std::byte* accumulator = nullptr;
+  bool poison = false;
+  WorkerSource workers;
+  StopConditions stop;
+};
+
+class DynamicRun {
+ public:
+  DynamicRun(DynamicProgram& program, const RunPlace& place, RunMode mode)
+      : program_(program), place_(place), mode_(mode) {}
+
+  absl::StatusOr<std::vector<RunValue>> Run(const std::shared_ptr<const Graph>& graph,
+                                            std::vector<RunValue> inputs);
+  const SimReport& report() const { return report_; }
+
+ private:
+  using Values = std::vector<RunValue>;
+
+  absl::StatusOr<Values> RunBound(const std::shared_ptr<const Graph>& graph, const Values& inputs,
+                                  const std::vector<bool>& known);
+  absl::StatusOr<Values> RunRest(const GraphSplit& split, const Values& inputs);
+  absl::StatusOr<Values> RunPart(Specialization& specialization, const Values& inputs);
+  absl::Status RunProgram(const Program& program, const Values& inputs, const Values& outputs,
+                          Executor& executor);
+  absl::StatusOr<Values> RunOnHost(const Graph& graph, const Node& node, const Values& operands);
+  // Bytes of the pool.
+  absl::StatusOr<RunValue> NewValue(const TensorType& type);
+  absl::Status CountStep();
+
+  DynamicProgram& program_;
+  const RunPlace& place_;
+  const RunMode mode_;
+  SimReport report_;
+  int64_t steps_ = 0;
+};
+
+}  // namespace berth

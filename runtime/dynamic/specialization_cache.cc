@@ -1,0 +1,76 @@
+#include "runtime/dynamic/specialization_cache.h"
+
+#include <utility>
+
+namespace berth {
+
+SpecializationCache::Result SpecializationCache::GetOrMake(const std::string& key,
+                                                           const std::function<Result()>& make) {
+  std::promise<Result> promise;
+  std::shared_future<Result> others;
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    const auto found = entries_.find(key);
+    if (found != entries_.end()) {
+      ages_.splice(ages_.begin(), ages_, found->second.age);
+      ++reused_;
+      others = found->second.result;
+    } else {
+      ages_.push_front(key);
+      entries_[key] = {promise.get_future().share(), 0, false, ages_.begin()};
+    }
+  }
+  if (others.valid()) return others.get();
+  Result result = make();
+  promise.set_value(result);
+  Finish(key, result);
+  return result;
+}
+
+void SpecializationCache::Finish(const std::string& key, const Result& result) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  const auto entry = entries_.find(key);
+  if (!result.ok()) {
+    ages_.erase(entry->second.age);
+    entries_.erase(entry);
+    return;
+  }
+  entry->second.size_bytes = (*result)->size_bytes() + static_cast<int64_t>(2 * key.size());
+  entry->second.is_made = true;
+  cached_bytes_ += entry->second.size_bytes;
+  ++made_;
+  EvictLocked();
+}
+
+void SpecializationCache::Grow(const std::string& key, int64_t grown_bytes) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  const auto entry = entries_.find(key);
+  if (entry == entries_.end() || !entry->second.is_made) return;
+  entry->second.size_bytes += grown_bytes;
+  cached_bytes_ += grown_bytes;
+  EvictLocked();
+}
+
+// Those that are being made stay: others wait for them.
+void SpecializationCache::EvictLocked() {
+  for (auto age = ages_.end(); cached_bytes_ > budget_bytes_ && age != ages_.begin();) {
+    --age;
+    const auto entry = entries_.find(*age);
+    if (!entry->second.is_made) continue;
+    cached_bytes_ -= entry->second.size_bytes;
+    ++evicted_;
+    entries_.erase(entry);
+    age = ages_.erase(age);
+  }
+}
+
+void SpecializationCache::Describe(DynamicStatistics& statistics) const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  statistics.specializations = made_;
+  statistics.reused = reused_;
+  statistics.evicted = evicted_;
+  statistics.cached_bytes = cached_bytes_;
+  statistics.cached = static_cast<int64_t>(entries_.size());
+}
+
+}  // namespace berth

@@ -1,0 +1,338 @@
+// Dynamic models: any shape in any order gives what the reference gives, programs are made once for
+// a shape, and what is wrong with a request leaves the context as it was.
+#include <gmock/gmock.h>
+
+#include <thread>
+
+#include "runtime/bundle/bundle.h"
+#include "tests/runtime/bundle_file.h"
+#include "tests/runtime/dynamic_testing.h"
+
+namespace berth {
+namespace {
+
+using ::testing::HasSubstr;
+
+std::string MessageOf(const absl::Status& status) { return std::string(ToStd(status.message())); }
+
+absl::Status RunOnly(Context& context, const std::vector<Tensor>& inputs) {
+  std::vector<ConstTensorView> views;
+  for (const Tensor& input : inputs) views.push_back(input.view());
+  std::vector<Tensor> outputs;
+  return context.Run(views, outputs);
+}
+
+TEST(Dynamic, ShapesInAnyOrderAndOnceEach) {
+  const ModelBuilder model = DynamicNetwork(/*free_image=*/true);
+  const auto program = MakeDynamicProgram(model);
+  ASSERT_NE(program, nullptr);
+  ASSERT_TRUE(program->is_dynamic());
+  EXPECT_EQ(DescribeTensor(program->inputs()[0]), "float32[d0x3xd2xd3]");
+  ArenaPool pool;
+  const auto context = ContextOf(program, pool);
+  const std::vector<Shape> shapes = {{1, 3, 8, 8}, {3, 3, 5, 9}, {1, 3, 8, 8},
+                                     {2, 3, 1, 1}, {3, 3, 5, 9}, {1, 3, 17, 4}};
+  uint64_t seed = 1;
+  for (const Shape& shape : shapes) {
+    SCOPED_TRACE(shape.ToString());
+    RunAndCompare(*context, model, {UniformTensor(shape, seed++)});
+  }
+  const DynamicStatistics statistics = program->dynamic_statistics();
+  EXPECT_EQ(statistics.specializations, 4);
+  EXPECT_EQ(statistics.reused, 2);
+  EXPECT_EQ(statistics.evicted, 0);
+  EXPECT_GT(statistics.pool_peak_bytes, 0);
+}
+
+TEST(Dynamic, LeastRecentlyUsedGoesFirst) {
+  const ModelBuilder model = DynamicNetwork(true);
+  DynamicOptions options = TestDynamicOptions();
+  const auto unlimited = MakeDynamicProgram(model, options);
+  ASSERT_NE(unlimited, nullptr);
+  ArenaPool pool;
+  RunAndCompare(*ContextOf(unlimited, pool), model, {UniformTensor({1, 3, 8, 8}, 1)});
+  // Room for two and a half of them.
+  options.cache_bytes = unlimited->dynamic_statistics().cached_bytes * 5 / 2;
+  const auto program = MakeDynamicProgram(model, options);
+  const auto context = ContextOf(program, pool);
+  for (const int64_t batch : {1, 2, 1, 3, 1, 2}) {  // 2 is given up for 3, 3 for 2
+    RunAndCompare(*context, model, {UniformTensor({batch, 3, 8, 8}, 2)});
+    EXPECT_LE(program->dynamic_statistics().cached_bytes, options.cache_bytes);
+  }
+  EXPECT_EQ(program->dynamic_statistics().specializations, 4);
+  EXPECT_EQ(program->dynamic_statistics().reused, 2);
+  EXPECT_EQ(program->dynamic_statistics().evicted, 2);
+}
+
+TEST(Dynamic, NothingIsKeptWithoutABudget) {
+  const ModelBuilder model = DynamicNetwork(true);
+  DynamicOptions options = TestDynamicOptions();
+  options.cache_bytes = 0;
+  const auto program = MakeDynamicProgram(model, options);
+  ArenaPool pool;
+  const auto context = ContextOf(program, pool);
+  for (int i = 0; i < 3; ++i) RunAndCompare(*context, model, {UniformTensor({1, 3, 8, 8}, 2)});
+  EXPECT_EQ(program->dynamic_statistics().evicted, 3);
+  EXPECT_EQ(program->dynamic_statistics().cached_bytes, 0);
+}
+
+// Two inputs that share a dimension.
+ModelBuilder SumModel() {
+  ModelBuilder b;
+  b.Input("a", {-1, 4});
+  b.Input("b", {-1, 4});
+  b.Output("sum", {-1, 4});
+  b.Node("Add", {"a", "b"}, {"sum"});
+  return b;
+}
+
+TEST(Dynamic, WrongShapesAreNamedAndLeaveTheContextUsable) {
+  const ModelBuilder model = SumModel();
+  const auto program = MakeDynamicProgram(model);
+  ArenaPool pool;
+  const auto context = ContextOf(program, pool);
+  const auto fails_with = [&](const std::vector<Tensor>& inputs, const std::string& part) {
+    const absl::Status status = RunOnly(*context, inputs);
+    EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;
+    EXPECT_THAT(MessageOf(status), HasSubstr(part));
+    RunAndCompare(*context, model, {UniformTensor({2, 4}, 1), UniformTensor({2, 4}, 2)});
+  };
+  fails_with({UniformTensor({2, 4}, 1), UniformTensor({3, 4}, 1)}, "'d0' is 2");
+  fails_with({UniformTensor({2, 4}, 1), UniformTensor({2, 5}, 1)}, "the model fixes it to 4");
+  fails_with({UniformTensor({0, 4}, 1), UniformTensor({0, 4}, 1)}, "(d0) is 0");
+  fails_with({UniformTensor({2, 4, 1}, 1), UniformTensor({2, 4}, 1)}, "rank 3");
+  fails_with({UniformTensor({2, 4}, 1)}, "1 inputs given");
+  fails_with({UniformTensor({2, 4}, 1), Int64s({1, 2})}, "int64");
+}
+
+TEST(Dynamic, ShapesThatTheModelCannotTake) {
+  const ModelBuilder model = [] {
+    ModelBuilder b;
+    b.Input("x", {1, 1, -1, -1});
+    b.Output("y", {1, 1, -1, -1});
+    b.Floats("w", {1, 1, 5, 5}, std::vector<float>(25, 0.1f));
+    b.Node("Conv", {"x", "w"}, {"y"}, "big");
+    return b;
+  }();
+  const auto program = MakeDynamicProgram(model);
+  ArenaPool pool;
+  const auto context = ContextOf(program, pool);
+  const absl::Status status = RunOnly(*context, {UniformTensor({1, 1, 4, 9}, 1)});
+  EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;
+  EXPECT_THAT(MessageOf(status), HasSubstr("'big'"));
+  RunAndCompare(*context, model, {UniformTensor({1, 1, 5, 9}, 1)});
+}
+
+// x[start:end] along its first axis, doubled: shapes hang on values that are inputs.
+ModelBuilder SliceModel() {
+  ModelBuilder b;
+  b.Input("x", {-1, -1});
+  b.Input("ends", {1}, onnx::TensorProto::INT64);
+  b.Output("y", {-1, -1});
+  auto& starts = b.Initializer("starts", onnx::TensorProto::INT64, {1});
+  starts.add_int64_data(1);
+  b.Node("Relu", {"x"}, {"r"});
+  b.Node("Slice", {"r", "starts", "ends"}, {"part"});
+  b.Node("Add", {"part", "part"}, {"y"});
+  return b;
+}
+
+void CompareSlices(Context& context, int64_t rows, int64_t columns, int64_t end) {
+  const std::vector<Tensor> inputs = {UniformTensor({rows, columns}, 3), Int64s({end})};
+  std::vector<ConstTensorView> views = {inputs[0].view(), inputs[1].view()};
+  std::vector<Tensor> outputs;
+  const absl::Status status = context.Run(views, outputs);
+  ASSERT_TRUE(status.ok()) << status;
+  ASSERT_EQ(outputs[0].shape(), (Shape{end - 1, columns}));
+  const auto x = std::as_const(inputs[0]).Values<float>();
+  const auto y = std::as_const(outputs[0]).Values<float>();
+  for (size_t i = 0; i < y.size(); ++i) {
+    ASSERT_EQ(y[i], 2 * std::max(x[i + static_cast<size_t>(columns)], 0.0f)) << i;
+  }
+}
+
+TEST(Dynamic, ShapesThatHangOnValues) {
+  const auto program = MakeDynamicProgram(SliceModel());
+  ArenaPool pool;
+  const auto context = ContextOf(program, pool);
+  // Few elements are sliced on the host, many by a program for these very bounds.
+  for (const int64_t columns : {4, 2000}) {
+    for (const int64_t end : {3, 9, 3}) CompareSlices(*context, 12, columns, end);
+  }
+  const int64_t made = program->dynamic_statistics().specializations;
+  CompareSlices(*context, 12, 4, 7);                                   // another value, the host's
+  EXPECT_EQ(program->dynamic_statistics().specializations, made + 1);  // what is behind it
+  CompareSlices(*context, 12, 2000, 9);
+  EXPECT_EQ(program->dynamic_statistics().specializations, made + 1);
+}
+
+TEST(Dynamic, LimitsOfStepsAndMemory) {
+  const ModelBuilder model = SliceModel();
+  DynamicOptions options = TestDynamicOptions();
+  options.step_limit = 2;
+  ArenaPool pool;
+  const auto steps = ContextOf(MakeDynamicProgram(model, options), pool);
+  absl::Status status = RunOnly(*steps, {UniformTensor({4, 4}, 1), Int64s({3})});
+  EXPECT_TRUE(absl::IsResourceExhausted(status)) << status;
+  EXPECT_THAT(MessageOf(status), HasSubstr("more than 2 steps"));
+
+  options = TestDynamicOptions();
+  options.pool_limit_bytes = 1 << 20;
+  const auto memory = ContextOf(MakeDynamicProgram(SumModel(), options), pool);
+  const auto sum = [&](int64_t rows) {
+    return RunOnly(*memory, {UniformTensor({rows, 4}, 1), UniformTensor({rows, 4}, 2)});
+  };
+  status = sum(100000);
+  EXPECT_TRUE(absl::IsResourceExhausted(status)) << status;
+  EXPECT_TRUE(sum(100).ok());
+}
+
+TEST(Dynamic, CancelIsSeenAndLeavesTheContextUsable) {
+  const ModelBuilder model = SumModel();
+  ArenaPool pool;
+  const auto context = ContextOf(MakeDynamicProgram(model), pool);
+  const std::vector<Tensor> inputs = {UniformTensor({2, 4}, 1), UniformTensor({2, 4}, 2)};
+  context->Cancel();
+  EXPECT_TRUE(absl::IsCancelled(RunOnly(*context, inputs)));
+  RunAndCompare(*context, model, inputs);
+}
+
+TEST(Dynamic, CallersBuffersHaveTheTypesThatComeOut) {
+  ArenaPool pool;
+  const auto context = ContextOf(MakeDynamicProgram(SumModel()), pool);
+  const Tensor a = UniformTensor({2, 4}, 1);
+  const std::vector<ConstTensorView> inputs = {a.view(), a.view()};
+  Tensor fits(TensorType{DType::kFloat32, {2, 4}}), other(TensorType{DType::kFloat32, {3, 4}});
+  const std::vector<TensorView> into_fits = {fits.view()}, into_other = {other.view()};
+  EXPECT_TRUE(context->Run(inputs, into_fits).ok());
+  EXPECT_EQ(fits.Values<float>()[5], 2 * a.Values<float>()[5]);
+  EXPECT_TRUE(absl::IsInvalidArgument(context->Run(inputs, into_other)));
+}
+
+TEST(Dynamic, CyclesAddUp) {
+  ArenaPool pool;
+  const auto context = ContextOf(MakeDynamicProgram(SliceModel()), pool);
+  const std::vector<Tensor> inputs = {UniformTensor({12, 4}, 3), Int64s({5})};
+  RunOptions options;
+  options.mode = RunMode::kBoth;
+  SimReport report;
+  std::vector<Tensor> outputs;
+  ASSERT_TRUE(context->Run({inputs[0].view(), inputs[1].view()}, outputs, options, &report).ok());
+  EXPECT_GT(report.makespan_cycles, 0);
+  for (const EngineReport& engine : report.engines) {
+    int64_t sum = engine.busy_cycles + engine.idle_cycles;
+    for (const int64_t stall : engine.stall_cycles) sum += stall;
+    EXPECT_EQ(sum, report.makespan_cycles) << EngineName(engine.engine);
+  }
+}
+
+TEST(Dynamic, HotShapesArePlanned) {
+  const ModelBuilder model = DynamicNetwork(true);
+  DynamicOptions options = TestDynamicOptions();
+  options.plan = MakeFullLowering(EvaluateNode);
+  options.hot_runs = 2;
+  const auto program = MakeDynamicProgram(model, options);
+  ArenaPool pool;
+  const auto context = ContextOf(program, pool);
+  const std::vector<Tensor> inputs = {UniformTensor({1, 3, 8, 8}, 2)};
+  RunAndCompare(*context, model, inputs);
+  program->WaitForPlans();
+  EXPECT_EQ(program->dynamic_statistics().planned, 0);
+  RunAndCompare(*context, model, inputs);
+  program->WaitForPlans();
+  EXPECT_EQ(program->dynamic_statistics().planned, 1);
+  RunAndCompare(*context, model, inputs);
+  EXPECT_EQ(program->dynamic_statistics().specializations, 1);
+}
+
+TEST(Dynamic, ManyThreadsOneProgram) {
+  constexpr int kThreads = 4, kRequests = 40;
+  const ModelBuilder model = DynamicNetwork(true);
+  DynamicOptions options = TestDynamicOptions();
+  options.cache_bytes = 1 << 20;
+  const auto program = MakeDynamicProgram(model, options);
+  ArenaPool pool;
+  // Expected outputs of a few shapes, then those shapes from all threads at once.
+  std::vector<Tensor> inputs;
+  std::vector<Tensor> expected;
+  for (const int64_t side : {3, 6, 9, 12, 15}) {
+    inputs.push_back(UniformTensor({side % 4 + 1, 3, side, side + 1}, 5));
+    expected.push_back(std::move(ReferenceOf(model, {inputs.back()})[0]));
+  }
+  std::vector<std::thread> threads;
+  std::atomic<int> wrong{0};
+  for (int t = 0; t < kThreads; ++t) {
+    threads.emplace_back([&, t] {
+      auto context = Context::Create(program, pool);
+      std::mt19937_64 random(static_cast<uint64_t>(t));
+      for (int i = 0; i < kRequests; ++i) {
+        const size_t which = random() % inputs.size();
+        std::vector<Tensor> outputs;
+        bool same = (*context)->Run({inputs[which].view()}, outputs).ok() &&
+                    outputs[0].type() == expected[which].type();
+        const auto wanted = std::as_const(expected[which]).Values<float>();
+        for (size_t k = 0; same && k < wanted.size(); ++k) {
+          same = std::abs(outputs[0].Values<float>()[k] - wanted[k]) < 1e-4f;
+        }
+        if (!same) ++wrong;
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(wrong.load(), 0);
+  EXPECT_LE(program->dynamic_statistics().cached_bytes, options.cache_bytes);
+  EXPECT_LE(program->dynamic_statistics().pool_reserved_bytes, 8 << 20);
+}
+
+TEST(DynamicBundle, RunsFromItsFile) {
+  const ModelBuilder model = DynamicNetwork(false);
+  const ScratchFolder folder;
+  const auto contents = CompileModel(folder.Write("m.onnx", model.model), DynamicCompileOptions());
+  ASSERT_TRUE(contents.ok()) << contents.status();
+  const std::string path = (folder.path() / "m.berth").string();
+  ASSERT_TRUE(WriteBundle(path, *contents).ok());
+  for (const LoadLevel level : {LoadLevel::kFull, LoadLevel::kTrusted}) {
+    const auto program = Program::Load(path, level, TestDynamicOptions());
+    ASSERT_TRUE(program.ok()) << program.status();
+    ArenaPool pool;
+    const auto context = ContextOf(*program, pool);
+    RunAndCompare(*context, model, {UniformTensor({2, 3, 8, 8}, 1)});
+    RunAndCompare(*context, model, {UniformTensor({1, 3, 8, 8}, 1)});
+  }
+  EXPECT_TRUE(absl::IsFailedPrecondition(Program::Load(path).status()));
+}
+
+// A forged file is refused, or it is a model that runs or fails with an error.
+TEST(DynamicBundle, ForgedBytesNeverCrash) {
+  const ScratchFolder folder;
+  const auto contents =
+      CompileModel(folder.Write("m.onnx", DynamicNetwork(false).model), DynamicCompileOptions());
+  ASSERT_TRUE(contents.ok()) << contents.status();
+  const std::string path = (folder.path() / "m.berth").string();
+  ASSERT_TRUE(WriteBundle(path, *contents).ok());
+  const BundleFile original(ReadBytes(path));
+  const SectionEntry& metadata = original.table[0];
+  constexpr uint64_t kSeed = 17;
+  std::mt19937_64 random(kSeed);
+  int refused = 0;
+  for (int i = 0; i < 300; ++i) {
+    BundleFile forged(original);
+    const size_t at = metadata.offset_bytes + random() % metadata.size_bytes;
+    forged.bytes[at] = static_cast<char>(random());
+    forged.Rehash();
+    const std::string file = folder.Write("forged.berth", forged.Packed());
+    const auto program = Program::Load(file, LoadLevel::kFull, TestDynamicOptions());
+    if (!program.ok()) {
+      ++refused;
+      continue;
+    }
+    ArenaPool pool;
+    const auto context = Context::Create(*program, pool);
+    if (!context.ok()) continue;
+    (void)RunOnly(**context, {UniformTensor({1, 3, 8, 8}, 1)});
+  }
+  EXPECT_GT(refused, 30) << "seed " << kSeed;
+}
+
+}  // namespace
+}  // namespace berth
