@@ -10,10 +10,6 @@
 namespace berth {
 
 absl::StatusOr<BundleContents> CompileDynamic(Graph graph, const CompileOptions& options) {
-  if (!graph.states.empty()) {
-    return Unimplemented("state '{}': a model with states needs all of its shapes fixed (--shape)",
-                         graph.states[0].name);
-  }
   FoldOptions fold;
   fold.partial = true;
   fold.keep_quantized = true;

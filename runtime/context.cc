@@ -5,6 +5,7 @@
 
 #include "base/checked_math.h"
 #include "kernels/host_functions.h"
+#include "runtime/dynamic/dynamic_states.h"
 
 namespace berth {
 namespace {
@@ -63,6 +64,8 @@ absl::StatusOr<std::unique_ptr<Context>> Context::Create(std::shared_ptr<const P
   return std::unique_ptr<Context>(new Context(std::move(program), options, std::move(arena)));
 }
 
+Context::~Context() = default;
+
 Context::Context(std::shared_ptr<const Program> program, const ContextOptions& options,
                  ArenaLease arena)
     : program_(std::move(program)), options_(options), arena_(std::move(arena)) {
@@ -81,7 +84,8 @@ Context::Context(std::shared_ptr<const Program> program, const ContextOptions& o
   memory_.accumulator = next;
   next += AlignUp(memory.accumulator_bytes, kBlockAlignment);
   working_bytes_ = next - arena_.data();
-  for (size_t s = 0; s < program_->states().size(); ++s) {
+  if (program_->is_dynamic()) dynamic_states_ = std::make_unique<DynamicStates>(*program_);
+  for (size_t s = 0; dynamic_states_ == nullptr && s < program_->states().size(); ++s) {
     const int64_t bytes = AlignUp(program_->state_type(s).ByteCount(), kStateAlignmentBytes);
     states_.push_back({next, next + bytes});
     next += 2 * bytes;
@@ -136,16 +140,19 @@ void Context::BindRegions(absl::Span<const ConstTensorView> inputs,
 }
 
 void Context::ResetState() {
+  if (dynamic_states_ != nullptr) dynamic_states_->Reset();
   for (size_t s = 0; s < states_.size(); ++s) {
     FillInitial(program_->states()[s], {program_->state_type(s), states_[s].current});
   }
 }
 
 ConstTensorView Context::state(size_t position) const {
+  if (dynamic_states_ != nullptr) return dynamic_states_->value(position);
   return {program_->state_type(position), states_[position].current};
 }
 
 absl::Status Context::SetState(size_t position, const ConstTensorView& value) {
+  if (dynamic_states_ != nullptr) return dynamic_states_->Set(position, value);
   if (position >= states_.size()) {
     return InvalidArgument("state {} of {}", position, states_.size());
   }

@@ -3,27 +3,11 @@
 #include <utility>
 
 #include "berth/context.h"
-#include "runtime/dynamic/bind_shapes.h"
 #include "runtime/dynamic/dynamic_run.h"
+#include "runtime/dynamic/dynamic_states.h"
 
 namespace berth {
 namespace {
-
-absl::Status CheckInputs(const Program& program, absl::Span<const ConstTensorView> inputs) {
-  std::vector<TensorType> types;
-  for (const ConstTensorView& input : inputs) types.push_back(input.type);
-  BERTH_RETURN_IF_ERROR(BindShapes(program.inputs(), types).status());
-  for (size_t i = 0; i < inputs.size(); ++i) {
-    const auto address = reinterpret_cast<uintptr_t>(inputs[i].data);
-    const auto element_bytes = static_cast<uintptr_t>(DTypeBytes(inputs[i].type.dtype));
-    if ((inputs[i].data == nullptr && inputs[i].type.ByteCount() > 0) ||
-        address % element_bytes != 0) {
-      return InvalidArgument("input {} ('{}'): data is null or not aligned for {}", i,
-                             program.inputs()[i].name, DTypeName(inputs[i].type.dtype));
-    }
-  }
-  return absl::OkStatus();
-}
 
 Tensor ToTensor(const RunValue& value) {
   Tensor tensor(value.type);
@@ -54,7 +38,7 @@ absl::Status Context::RunDynamic(absl::Span<const ConstTensorView> inputs,
   if (options.mode != RunMode::kValues && report == nullptr) {
     return InvalidArgument("a run for cycles needs a report to fill");
   }
-  BERTH_RETURN_IF_ERROR(CheckInputs(*program_, inputs));
+  BERTH_ASSIGN_OR_RETURN(std::vector<RunValue> values, dynamic_states_->Inputs(inputs));
   DynamicProgram& dynamic = program_->dynamic();
   RunPlace place;
   place.scratchpad = memory_.scratchpad;
@@ -62,14 +46,21 @@ absl::Status Context::RunDynamic(absl::Span<const ConstTensorView> inputs,
   place.poison = options_.poison_before_run;
   place.workers = {options_.threads, options_.arena != nullptr ? options_.arena : own_arena_.get()};
   place.stop = {&cancel_, options.deadline};
-  std::vector<RunValue> values;
-  for (const ConstTensorView& input : inputs) values.push_back({input.type, input.data, nullptr});
   DynamicRun run(dynamic, place, options.mode);
   const absl::StatusOr<std::vector<RunValue>> results = run.Run(dynamic.graph(), std::move(values));
   cancel_.store(false, std::memory_order_relaxed);
   if (!results.ok()) return results.status();
   outputs.clear();
-  for (const RunValue& result : *results) outputs.push_back(ToTensor(result));
+  if (options.mode == RunMode::kCycles) {  // the states stay, values are open
+    const std::vector<TensorBinding>& bindings = program_->interface().output_bindings;
+    for (size_t i = 0; i < bindings.size(); ++i) {
+      if (!bindings[i].is_state) outputs.push_back(ToTensor((*results)[i]));
+    }
+  } else {
+    for (const RunValue& result : dynamic_states_->Keep(*std::move(results))) {
+      outputs.push_back(ToTensor(result));
+    }
+  }
   if (options.mode != RunMode::kValues) *report = run.report();
   return absl::OkStatus();
 }

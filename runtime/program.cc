@@ -24,7 +24,7 @@ MemoryRequirements RequirementsOf(const Bundle& bundle) {
       is_dynamic ? config.scratchpad.size_bytes : bundle.program().scratchpad_bytes;
   memory.accumulator_bytes =
       is_dynamic ? config.accumulator.size_bytes : bundle.program().accumulator_bytes;
-  memory.state_bytes = 2 * StateBytes(bundle.info());
+  memory.state_bytes = is_dynamic ? 0 : 2 * StateBytes(bundle.info());  // else in the pool
   memory.arena_bytes = AlignUp(memory.pool_bytes, kBlockAlignment) +
                        AlignUp(memory.scratchpad_bytes, kBlockAlignment) +
                        AlignUp(memory.accumulator_bytes, kBlockAlignment) + memory.state_bytes;

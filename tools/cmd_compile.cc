@@ -44,7 +44,8 @@ absl::Status Run(const Flags& flags) {
   nlohmann::ordered_json json;
   AddPlanJson(contents, json);
   std::string text = PlanText(contents);
-  ReportHalfError(flags, options, progress, json, text);
+  // Random inputs need shapes.
+  if (!contents.dynamic) ReportHalfError(flags, options, progress, json, text);
   progress.Stop();
   if (flags.json) {
     json["bundle"] = flags.output;

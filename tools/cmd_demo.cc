@@ -80,7 +80,8 @@ absl::Status RunOnce(const Flags& flags, Demo& demo) {
 }
 
 absl::StatusOr<Demo> MakeDemo(const Flags& flags) {
-  BERTH_ASSIGN_OR_RETURN(const CompileOptions options, ToCompileOptions(flags.compile));
+  BERTH_ASSIGN_OR_RETURN(CompileOptions options, ToCompileOptions(flags.compile));
+  options.dynamic = false;  // random inputs need shapes
   BERTH_RETURN_IF_ERROR(MakeFolder(flags.output_directory));
   const fs::path folder = flags.output_directory;
   Demo demo;

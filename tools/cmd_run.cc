@@ -75,6 +75,7 @@ absl::Status RunSequences(const Flags& flags, const Program& program, Context& c
               ? context.Run(Views(inputs), outputs, options, &results.report)
               : context.Run(Views(inputs), output_views, options, &results.report));
       results.run_ms.push_back(watch.Milliseconds());
+      if (flags.dynamic.wait_for_plans) program.WaitForPlans();
       if (!writes || i > 0) continue;
       BERTH_RETURN_IF_ERROR(WriteOutputs(DirectoryOfRun(flags, run, sequence.runs), outputs));
     }

@@ -26,6 +26,8 @@ void AddDynamicFlags(CLI::App& command, DynamicFlags& flags) {
                   "Dynamic bundles: plan a shape in the background once it came so often; 0: never")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
+  command.add_flag("--wait-for-plans", flags.wait_for_plans,
+                   "After each run wait until what --plan-after began is planned");
 }
 
 DynamicOptions ToDynamicOptions(const DynamicFlags& flags) {

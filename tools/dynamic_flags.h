@@ -12,6 +12,7 @@ struct DynamicFlags {
   int64_t pool_limit_bytes = 0;
   int64_t step_limit = DynamicOptions{}.step_limit;
   int plan_after = 0;  // runs of a shape; 0: never
+  bool wait_for_plans = false;
 };
 
 void AddDynamicFlags(CLI::App& command, DynamicFlags& flags);

@@ -142,6 +142,13 @@ absl::Status ReadMetadata(absl::Span<const std::byte> bytes, absl::Span<const st
     const Graph& graph = *contents.dynamic->graph;
     contents.inputs = DescribeInterface(graph, graph.inputs);
     contents.outputs = DescribeInterface(graph, graph.outputs);
+    contents.states.clear();
+    for (const GraphState& state : graph.states) {
+      contents.states.push_back({state.name,
+                                 static_cast<uint32_t>(state.input),
+                                 static_cast<uint32_t>(state.output),
+                                 {}});
+    }
   }
   return absl::OkStatus();
 }

@@ -100,8 +100,7 @@ bool Same(const ConflictGraphView& a, const ConflictGraphView& b) {
 
 // A dynamic model has no program; its graph was checked as it was read.
 absl::Status CheckDynamic(const BundleContents& info, const ProgramView& program) {
-  if (!program.commands.empty() || !program.waits.empty() || !program.slots.empty() ||
-      !info.states.empty()) {
+  if (!program.commands.empty() || !program.waits.empty() || !program.slots.empty()) {
     return DataLoss("section 2 (commands): {} commands beside the graph of a dynamic model",
                     program.commands.size());
   }

@@ -19,6 +19,7 @@ void Append(std::string& key, const T& number) {
 Graph Bind(const Graph& whole, absl::Span<const SpecializationInput> inputs,
            std::vector<size_t>& positions) {
   Graph graph = whole;
+  graph.states.clear();
   graph.inputs.clear();
   for (size_t i = 0; i < inputs.size(); ++i) {
     Value& value = graph.at(whole.inputs[i]);

@@ -116,6 +116,7 @@ absl::StatusOr<std::string> RunSet(const std::string& model_path, const onnx::Mo
     if (initializers.count(input.name()) == 0) names.push_back(input.name());
   }
   CompileOptions options;
+  options.dynamic = false;
   BERTH_ASSIGN_OR_RETURN(options.config, LoadTarget("edge"));
   const absl::StatusOr<std::vector<Tensor>> inputs =
       ReadTensors(set, "input", static_cast<int>(names.size()));

@@ -284,6 +284,96 @@ TEST(Dynamic, ManyThreadsOneProgram) {
   EXPECT_LE(program->dynamic_statistics().pool_reserved_bytes, 8 << 20);
 }
 
+// total' = total + mean over the rows of x: a state of a fixed shape beside a free batch; and a
+// cache that grows by x in every run.
+std::shared_ptr<const Program> StatefulProgram(bool with_initial) {
+  ModelBuilder b;
+  b.Input("x", {-1, 2});
+  b.Input("total", {1, 2});
+  b.Input("cache", {-1, 2});
+  b.graph()
+      .mutable_input(2)
+      ->mutable_type()
+      ->mutable_tensor_type()
+      ->mutable_shape()
+      ->mutable_dim(0)
+      ->set_dim_param("past");
+  b.Output("next", {1, 2});
+  b.Output("longer", {-1, 2});
+  b.graph()
+      .mutable_output(1)
+      ->mutable_type()
+      ->mutable_tensor_type()
+      ->mutable_shape()
+      ->mutable_dim(0)
+      ->set_dim_param("now");
+  b.Output("y", {-1, 2});
+  auto& mean = b.Node("ReduceMean", {"x"}, {"m"});
+  SetInts(mean, "axes", {0});
+  b.Node("Add", {"total", "m"}, {"next"});
+  SetInt(b.Node("Concat", {"cache", "x"}, {"longer"}), "axis", 0);
+  b.Node("Add", {"x", "total"}, {"y"});
+  CompileOptions options = DynamicCompileOptions();
+  options.states = {{"total", "next", std::nullopt}, {"cache", "longer", std::nullopt}};
+  if (with_initial) options.states[1].initial = UniformTensor({1, 2}, 9);
+  const ScratchFolder folder;
+  auto contents = CompileModel(folder.Write("m.onnx", b.model), options);
+  EXPECT_TRUE(contents.ok()) << contents.status();
+  const std::string path = (folder.path() / "m.berth").string();
+  EXPECT_TRUE(WriteBundle(path, *contents).ok());
+  auto program = Program::Load(path, LoadLevel::kFull, TestDynamicOptions());
+  EXPECT_TRUE(program.ok()) << program.status();
+  return program.ok() ? *program : nullptr;
+}
+
+TEST(Dynamic, StatesStayAndMayGrow) {
+  const auto program = StatefulProgram(/*with_initial=*/true);
+  ASSERT_NE(program, nullptr);
+  ASSERT_EQ(program->inputs().size(), 1u);
+  ASSERT_EQ(program->outputs().size(), 1u);
+  ArenaPool pool;
+  const auto context = ContextOf(program, pool);
+  const Tensor initial = UniformTensor({1, 2}, 9);
+  for (int sequence = 0; sequence < 2; ++sequence) {
+    std::vector<float> cache(initial.Values<float>().begin(), initial.Values<float>().end());
+    float total = 0;
+    for (const int64_t rows : {1, 3, 2, 3}) {
+      const Tensor x = UniformTensor({rows, 2}, static_cast<uint64_t>(rows));
+      std::vector<Tensor> outputs;
+      const absl::Status status = context->Run({x.view()}, outputs);
+      ASSERT_TRUE(status.ok()) << status;
+      ASSERT_EQ(outputs[0].shape(), x.shape());
+      EXPECT_NEAR(outputs[0].Values<float>()[1], x.Values<float>()[1] + total, 1e-5);
+      float sum = 0;
+      for (size_t i = 1; i < x.Values<float>().size(); i += 2) sum += x.Values<float>()[i];
+      total += sum / static_cast<float>(rows);
+      cache.insert(cache.end(), x.Values<float>().begin(), x.Values<float>().end());
+      const ConstTensorView kept = context->state(1);
+      ASSERT_EQ(kept.type.shape, (Shape{static_cast<int64_t>(cache.size()) / 2, 2}));
+      EXPECT_TRUE(std::equal(cache.begin(), cache.end(), kept.Values<float>().begin()));
+    }
+    context->ResetState();
+  }
+  // A run that fails leaves them.
+  const Tensor x = UniformTensor({2, 2}, 1);
+  std::vector<Tensor> outputs;
+  ASSERT_TRUE(context->Run({x.view()}, outputs).ok());
+  context->Cancel();
+  EXPECT_FALSE(context->Run({x.view()}, outputs).ok());
+  EXPECT_EQ(context->state(1).type.shape, (Shape{3, 2}));
+  ASSERT_TRUE(context->SetState(1, initial.view()).ok());
+  EXPECT_EQ(context->state(1).type.shape, (Shape{1, 2}));
+  EXPECT_TRUE(absl::IsInvalidArgument(context->SetState(1, UniformTensor({1, 3}, 1).view())));
+}
+
+TEST(Dynamic, StateThatNothingSizes) {
+  ArenaPool pool;
+  const auto context = ContextOf(StatefulProgram(/*with_initial=*/false), pool);
+  const absl::Status status = RunOnly(*context, {UniformTensor({2, 2}, 1)});
+  EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;
+  EXPECT_THAT(MessageOf(status), HasSubstr("initial value"));
+}
+
 TEST(DynamicBundle, RunsFromItsFile) {
   const ModelBuilder model = DynamicNetwork(false);
   const ScratchFolder folder;

@@ -37,12 +37,15 @@ struct RunOptions {
   HostTimeline* timeline = nullptr;  // filled by runs for values
 };
 
+class DynamicStates;
+
 class Context {
  public:
   // Leases an arena from `pool`, which outlives the context.
   static absl::StatusOr<std::unique_ptr<Context>> Create(std::shared_ptr<const Program> program,
                                                          ArenaPool& pool,
                                                          const ContextOptions& options = {});
+  ~Context();
 
   // Buffers in the program's order, dense row-major, dtype and shape as the program's. Outputs may
   // overlap neither each other nor an input. The report is filled for kCycles and kBoth. In mode
@@ -63,7 +66,7 @@ class Context {
   // States are what they are in a new context. Not while a run is in progress.
   void ResetState();
   // What a state (by its position in Program::states) holds between two runs; valid until the next
-  // run.
+  // run. Of a dynamic program nothing before the first run.
   ConstTensorView state(size_t position) const;
   // Sets it. InvalidArgument for another type; not while a run is in progress.
   absl::Status SetState(size_t position, const ConstTensorView& value);
@@ -93,7 +96,8 @@ class Context {
   int64_t working_bytes_ = 0;           // of the arena: all but the states
   std::unique_ptr<Executor> executor_;  // null for a dynamic program
   std::unique_ptr<tbb::task_arena> own_arena_;
-  std::vector<StateBuffers> states_;
+  std::vector<StateBuffers> states_;  // of a static program
+  std::unique_ptr<DynamicStates> dynamic_states_;
   std::vector<std::byte*> regions_;
   MemoryMap memory_;
   std::atomic<bool> cancel_{false};
