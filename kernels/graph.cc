@@ -2,6 +2,8 @@
 
 #include <array>
 
+#include "kernels/control_flow.h"
+
 namespace berth {
 namespace {
 
@@ -14,6 +16,7 @@ constexpr std::string_view kOpNames[] = {
 }  // namespace
 
 std::string_view OpName(OpKind kind) {
+  if (IsControlFlow(kind)) return ControlFlowName(kind);
   return kind < OpKind::kCount ? kOpNames[static_cast<size_t>(kind)] : "?";
 }
 
@@ -21,7 +24,7 @@ std::optional<OpKind> OpFromName(std::string_view name) {
   for (size_t i = 0; i < std::size(kOpNames); ++i) {
     if (kOpNames[i] == name) return static_cast<OpKind>(i);
   }
-  return std::nullopt;
+  return ControlFlowFromName(name);
 }
 
 ValueId Graph::AddValue(std::string value_name, TensorType type) {

@@ -1,4 +1,5 @@
 #include "base/status.h"
+#include "kernels/control_flow.h"
 #include "kernels/graph.h"
 
 namespace berth {
@@ -73,7 +74,7 @@ class Verifier {
   }
 
   absl::Status CheckNode(const Node& node) {
-    if (node.kind >= OpKind::kCount) {
+    if (node.kind >= OpKind::kCount && !IsControlFlow(node.kind)) {
       return InvalidArgument("op {} is unknown", static_cast<int>(node.kind));
     }
     for (const ValueId id : node.inputs) {

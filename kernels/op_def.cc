@@ -1,5 +1,6 @@
 #include "kernels/op_def.h"
 
+#include "kernels/control_flow.h"
 #include "kernels/ops/ops.h"
 
 namespace berth {
@@ -14,7 +15,9 @@ constexpr Accessor kAccessors[] = {
 
 }  // namespace
 
-const OpDef& GetOpDef(OpKind kind) { return kAccessors[static_cast<size_t>(kind)](); }
+const OpDef& GetOpDef(OpKind kind) {
+  return IsControlFlow(kind) ? ControlFlowDef(kind) : kAccessors[static_cast<size_t>(kind)]();
+}
 
 PartRead WholeRead(const Shape& input, int axis) {
   return {axis, {0, axis < input.rank() ? input[axis] : 1}};

@@ -21,7 +21,6 @@ GraphLowering MakeFastLowering(ConstantEvaluator evaluator) {
   return [evaluator = std::move(evaluator)](Graph graph, const LoweringRequest& request) {
     CompileOptions options = OptionsFor(request, evaluator);
     options.double_buffer = false;
-    options.resident = false;
     options.stripes = false;
     return CompileGraph(std::move(graph), options);
   };

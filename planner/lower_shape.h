@@ -7,7 +7,8 @@
 
 namespace berth {
 
-// Soon: every op by itself with the first tiles that fit, nothing searched.
+// Soon: values stay on chip where that is easily found, the first tiles that fit, no double
+// buffering.
 GraphLowering MakeFastLowering(ConstantEvaluator evaluator);
 // Well: as the model would be planned with that shape pinned.
 GraphLowering MakeFullLowering(ConstantEvaluator evaluator);

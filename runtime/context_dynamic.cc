@@ -9,7 +9,10 @@
 namespace berth {
 namespace {
 
-Tensor ToTensor(const RunValue& value) {
+// Moved where nobody else has it; `value` is of no use afterwards.
+Tensor ToTensor(RunValue& value) {
+  if (value.result != nullptr) value.owner.reset();
+  if (value.result != nullptr && value.result.use_count() == 1) return std::move(*value.result);
   Tensor tensor(value.type);
   if (!tensor.bytes().empty()) {
     std::memcpy(tensor.bytes().data(), value.data, tensor.bytes().size());
@@ -47,7 +50,7 @@ absl::Status Context::RunDynamic(absl::Span<const ConstTensorView> inputs,
   place.workers = {options_.threads, options_.arena != nullptr ? options_.arena : own_arena_.get()};
   place.stop = {&cancel_, options.deadline};
   DynamicRun run(dynamic, place, options.mode);
-  const absl::StatusOr<std::vector<RunValue>> results = run.Run(dynamic.graph(), std::move(values));
+  absl::StatusOr<std::vector<RunValue>> results = run.Run(dynamic.graph(), std::move(values));
   cancel_.store(false, std::memory_order_relaxed);
   if (!results.ok()) return results.status();
   outputs.clear();
@@ -57,9 +60,8 @@ absl::Status Context::RunDynamic(absl::Span<const ConstTensorView> inputs,
       if (!bindings[i].is_state) outputs.push_back(ToTensor((*results)[i]));
     }
   } else {
-    for (const RunValue& result : dynamic_states_->Keep(*std::move(results))) {
-      outputs.push_back(ToTensor(result));
-    }
+    std::vector<RunValue> callers = dynamic_states_->Keep(*std::move(results));
+    for (RunValue& result : callers) outputs.push_back(ToTensor(result));
   }
   if (options.mode != RunMode::kValues) *report = run.report();
   return absl::OkStatus();

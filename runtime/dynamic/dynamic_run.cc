@@ -4,6 +4,7 @@
 #include <cstring>
 #include <utility>
 
+#include "kernels/control_flow.h"
 #include "kernels/host_functions.h"
 #include "kernels/op_def.h"
 #include "kernels/reference/reference.h"
@@ -26,7 +27,7 @@ bool MayDecideShapes(const TensorType& type) {
 }
 
 RunValue ConstantValue(const std::shared_ptr<const Tensor>& tensor) {
-  return {tensor->type(), tensor->bytes().data(), tensor};
+  return {tensor->type(), tensor->bytes().data(), tensor, nullptr};
 }
 
 // Values in the order of `sources`.
@@ -121,7 +122,13 @@ absl::StatusOr<RunValue> DynamicRun::NewValue(const TensorType& type) {
   std::shared_ptr<const void> owner(static_cast<const void*>(data), [&pool, block](const void*) {
     (void)pool.Free(block);  // it is live
   });
-  return RunValue{type, data, std::move(owner)};
+  return RunValue{type, data, std::move(owner), nullptr};
+}
+
+absl::StatusOr<RunValue> DynamicRun::NewResult(const TensorType& type) {
+  auto tensor = std::make_shared<Tensor>(type);
+  const std::byte* data = tensor->bytes().data();
+  return RunValue{type, data, tensor, tensor};
 }
 
 absl::StatusOr<std::vector<RunValue>> DynamicRun::Run(const std::shared_ptr<const Graph>& graph,
@@ -152,11 +159,16 @@ absl::StatusOr<std::vector<RunValue>> DynamicRun::RunRest(const GraphSplit& spli
   const Graph& rest = *split.rest;
   const Node& first = rest.nodes.front();
   const Values operands = OperandsOf(rest, inputs);
-  const std::vector<bool> deciding = FindDeciding(rest, inputs);
-  const bool can_know = std::find(deciding.begin(), deciding.end(), true) != deciding.end();
-  BERTH_ASSIGN_OR_RETURN(const int64_t bytes, BytesOf(first, operands));
-  if (can_know && bytes > kMostHostBytes) return RunBound(split.rest, inputs, deciding);
-  BERTH_ASSIGN_OR_RETURN(const Values results, RunOnHost(rest, first, operands));
+  Values results;
+  if (IsControlFlow(first.kind)) {
+    BERTH_ASSIGN_OR_RETURN(results, RunControlFlow(first, operands));
+  } else {
+    const std::vector<bool> deciding = FindDeciding(rest, inputs);
+    const bool can_know = std::find(deciding.begin(), deciding.end(), true) != deciding.end();
+    BERTH_ASSIGN_OR_RETURN(const int64_t bytes, BytesOf(first, operands));
+    if (can_know && bytes > kMostHostBytes) return RunBound(split.rest, inputs, deciding);
+    BERTH_ASSIGN_OR_RETURN(results, RunOnHost(rest, first, operands));
+  }
   Values after;
   if (!split.after->nodes.empty()) {
     BERTH_ASSIGN_OR_RETURN(after,
@@ -201,8 +213,10 @@ absl::StatusOr<std::vector<RunValue>> DynamicRun::RunPart(Specialization& specia
   for (const size_t position : specialization.split().part_inputs) {
     part_inputs.push_back(inputs[position]);
   }
+  // What the last program gives is mostly the caller's.
+  const bool is_last = depth_ == 0 && specialization.split().rest == nullptr;
   for (const TensorInfo& info : program->outputs()) {
-    BERTH_ASSIGN_OR_RETURN(RunValue value, NewValue(info.type));
+    BERTH_ASSIGN_OR_RETURN(RunValue value, is_last ? NewResult(info.type) : NewValue(info.type));
     outputs.push_back(std::move(value));
   }
   // Without values to decide on, a run for cycles alone needs none.

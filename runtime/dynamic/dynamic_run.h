@@ -5,6 +5,7 @@
 //     specialization of the graph for the inputs' types -> program of the known part -> run it
 //     nothing left: done
 //     the first node that waits
+//       is control flow: run its bodies, as often as they are to run
 //       reads short lists that decide shapes, and much data: the rest again, these values known
 //       otherwise (little data, or a result as long as the data say): computed on the host engine
 //     -> run(what is behind that node, its inputs)
@@ -23,6 +24,7 @@ struct RunValue {
   TensorType type;
   const std::byte* data = nullptr;
   std::shared_ptr<const void> owner;  // null: the caller's
+  std::shared_ptr<Tensor> result;     // set: the bytes are this tensor's, which may be the caller's
 
   ConstTensorView view() const { return {type, data}; }
 };
@@ -54,9 +56,18 @@ class DynamicRun {
   absl::StatusOr<Values> RunPart(Specialization& specialization, const Values& inputs);
   absl::Status RunProgram(const Program& program, const Values& inputs, const Values& outputs,
                           Executor& executor);
+  // run_control_flow.cc: one of the three, with its captures behind its operands.
+  absl::StatusOr<Values> RunControlFlow(const Node& node, const Values& operands);
+  absl::StatusOr<Values> RunIf(const Node& node, const Values& operands);
+  absl::StatusOr<Values> RunLoop(const Node& node, const Values& operands);
+  absl::StatusOr<Values> RunScan(const Node& node, const Values& operands);
+  absl::StatusOr<RunValue> Stack(const Values& slices, int axis, bool is_reversed,
+                                 const Value& declared);
   absl::StatusOr<Values> RunOnHost(const Graph& graph, const Node& node, const Values& operands);
   // Bytes of the pool.
   absl::StatusOr<RunValue> NewValue(const TensorType& type);
+  // A tensor of its own, for what the caller gets.
+  absl::StatusOr<RunValue> NewResult(const TensorType& type);
   absl::Status CountStep();
 
   DynamicProgram& program_;
@@ -64,6 +75,7 @@ class DynamicRun {
   const RunMode mode_;
   SimReport report_;
   int64_t steps_ = 0;
+  int depth_ = 0;  // of bodies
 };
 
 }  // namespace berth

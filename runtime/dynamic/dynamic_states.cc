@@ -11,7 +11,7 @@ namespace {
 RunValue ValueOf(std::shared_ptr<const Tensor> tensor) {
   const std::byte* data = tensor->bytes().data();
   TensorType type = tensor->type();
-  return {std::move(type), data, std::move(tensor)};
+  return {std::move(type), data, std::move(tensor), nullptr};
 }
 
 RunValue CopyOf(const ConstTensorView& view) {
@@ -80,7 +80,7 @@ absl::StatusOr<std::vector<RunValue>> DynamicStates::Inputs(
   for (const TensorBinding& binding : interface.input_bindings) {
     if (!binding.is_state) {
       const ConstTensorView& input = callers[binding.position];
-      values.push_back({input.type, input.data, nullptr});
+      values.push_back({input.type, input.data, nullptr, nullptr});
     } else if (values_[binding.position]) {
       values.push_back(*values_[binding.position]);
     } else {
