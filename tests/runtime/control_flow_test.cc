@@ -27,13 +27,6 @@ onnx::GraphProto& Body(onnx::NodeProto& node, const std::string& attribute) {
   return *added.mutable_g();
 }
 
-void AddFloat(onnx::GraphProto& graph, const std::string& name, float value) {
-  onnx::TensorProto& tensor = *graph.add_initializer();
-  tensor.set_name(name);
-  tensor.set_data_type(onnx::TensorProto::FLOAT);
-  tensor.add_float_data(value);
-}
-
 Tensor Bool(bool value) {
   Tensor tensor(TensorType{DType::kBool, Shape{}});
   tensor.Values<bool>()[0] = value;
