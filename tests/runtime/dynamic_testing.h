@@ -130,4 +130,11 @@ inline std::unique_ptr<Context> ContextOf(std::shared_ptr<const Program> program
   return context.ok() ? *std::move(context) : nullptr;
 }
 
+inline absl::Status RunOnly(Context& context, const std::vector<Tensor>& inputs) {
+  std::vector<ConstTensorView> views;
+  for (const Tensor& input : inputs) views.push_back(input.view());
+  std::vector<Tensor> outputs;
+  return context.Run(views, outputs);
+}
+
 }  // namespace berth
