@@ -21,7 +21,10 @@ GraphLowering MakeFastLowering(ConstantEvaluator evaluator) {
   return [evaluator = std::move(evaluator)](Graph graph, const LoweringRequest& request) {
     CompileOptions options = OptionsFor(request, evaluator);
     options.double_buffer = false;
-    options.stripes = false;
+    options.resident = options.stripes = false;
+    options.reorder = false;
+    options.prefetch = false;
+    options.search = false;
     return CompileGraph(std::move(graph), options);
   };
 }

@@ -12,7 +12,7 @@ namespace {
 // Later operator sets may change what an op means; up to here each change is known.
 constexpr int kNewestOpset = 25;
 
-std::string Quoted(const std::string& name) { return "'" + OneLine(name, 100) + "'"; }
+std::string Quoted(const std::string& name) { return fmt::format("'{}'", OneLine(name, 100)); }
 
 std::string NodeText(const onnx::NodeProto& node, int position) {
   return fmt::format("node {} ({} {})", position, OneLine(node.op_type(), 60), Quoted(node.name()));
@@ -61,12 +61,8 @@ class StructureCheck {
 
   absl::Status Run() {
     BERTH_RETURN_IF_ERROR(Sources());
-    std::set<std::string> node_names;
     for (int i = 0; i < graph_.node_size(); ++i) {
       const onnx::NodeProto& node = graph_.node(i);
-      if (!node.name().empty()) {
-        BERTH_RETURN_IF_ERROR(Declare(node_names, node.name(), "node"));
-      }
       if (absl::Status status = Visit(node); !status.ok()) {
         return Annotate(status, NodeText(node, i));
       }
