@@ -20,7 +20,6 @@ CompileOptions OptionsFor(const LoweringRequest& request, const ConstantEvaluato
 GraphLowering MakeFastLowering(ConstantEvaluator evaluator) {
   return [evaluator = std::move(evaluator)](Graph graph, const LoweringRequest& request) {
     CompileOptions options = OptionsFor(request, evaluator);
-    options.double_buffer = false;
     options.resident = options.stripes = false;
     options.reorder = false;
     options.prefetch = false;

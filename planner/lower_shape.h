@@ -7,8 +7,8 @@
 
 namespace berth {
 
-// Soon: values stay on chip where that is easily found, the first tiles that fit, no double
-// buffering.
+// Soon: each op by itself, in the order of the model, with the first tiles that fit; nothing is
+// searched for. Tiles have buffers of their own, so that the host's threads share an op.
 GraphLowering MakeFastLowering(ConstantEvaluator evaluator);
 // Well: as the model would be planned with that shape pinned.
 GraphLowering MakeFullLowering(ConstantEvaluator evaluator);

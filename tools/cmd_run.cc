@@ -27,6 +27,9 @@ struct Flags {
   DynamicFlags dynamic;
 };
 
+// Of runs whose times are told one by one.
+constexpr size_t kMostTimesShown = 20;
+
 RunMode ModeOf(const std::string& name) {
   if (name == "values") return RunMode::kValues;
   return name == "cycles" ? RunMode::kCycles : RunMode::kBoth;
@@ -35,10 +38,9 @@ RunMode ModeOf(const std::string& name) {
 // What the runs gave.
 struct Results {
   SimReport report;
-  std::vector<double> run_ms;
-  double first_run_ms = 0;
-  HostTimeline timeline;  // of the last run, where a trace is asked for
-  int runs = 1;           // in a sequence
+  std::vector<double> run_ms;  // in their order
+  HostTimeline timeline;       // of the last run, where a trace is asked for
+  int runs = 1;                // in a sequence
 };
 
 std::string DirectoryOfRun(const Flags& flags, int run, int runs) {
@@ -80,15 +82,18 @@ absl::Status RunSequences(const Flags& flags, const Program& program, Context& c
       BERTH_RETURN_IF_ERROR(WriteOutputs(DirectoryOfRun(flags, run, sequence.runs), outputs));
     }
   }
-  results.first_run_ms = results.run_ms.front();
-  std::sort(results.run_ms.begin(), results.run_ms.end());
   return absl::OkStatus();
+}
+
+double MedianOf(std::vector<double> times) {
+  std::sort(times.begin(), times.end());
+  return times[times.size() / 2];
 }
 
 void Print(const Flags& flags, const Program& program, double load_ms, const Results& results) {
   const BundleContents& info = program.bundle().info();
   const RunMode mode = ModeOf(flags.mode);
-  const double median_ms = results.run_ms[results.run_ms.size() / 2];
+  const double median_ms = MedianOf(results.run_ms);
   if (flags.json) {
     nlohmann::ordered_json json;
     AddPlanJson(info, json);
@@ -96,7 +101,7 @@ void Print(const Flags& flags, const Program& program, double load_ms, const Res
     if (program.is_dynamic()) AddDynamicJson(program.dynamic_statistics(), json);
     json["load_ms"] = load_ms;
     json["run_ms"] = median_ms;
-    json["first_run_ms"] = results.first_run_ms;
+    json["each_run_ms"] = results.run_ms;
     json["runs"] = results.runs;
     json["state_count"] = info.states.size();
     PrintJson(json);
@@ -105,7 +110,12 @@ void Print(const Flags& flags, const Program& program, double load_ms, const Res
   if (mode != RunMode::kValues) fmt::print("{}", ReportText(results.report, info));
   fmt::print("Host time {:.2f} ms (median of {}), {} thread(s)\n", median_ms, results.run_ms.size(),
              flags.threads);
-  if (program.is_dynamic()) fmt::print("{}", DynamicText(program.dynamic_statistics()));
+  if (program.is_dynamic()) {
+    if (results.run_ms.size() <= kMostTimesShown) {
+      fmt::print("In turn {:.2f} ms\n", fmt::join(results.run_ms, ", "));
+    }
+    fmt::print("{}", DynamicText(program.dynamic_statistics()));
+  }
   if (results.runs == 1 || info.states.empty()) return;
   fmt::print("{} states, {}\n", info.states.size(),
              flags.reset_state ? "reset before every run" : "kept from run to run");

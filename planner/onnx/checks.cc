@@ -61,8 +61,13 @@ class StructureCheck {
 
   absl::Status Run() {
     BERTH_RETURN_IF_ERROR(Sources());
+    std::set<std::string> node_names;
     for (int i = 0; i < graph_.node_size(); ++i) {
       const onnx::NodeProto& node = graph_.node(i);
+      // Constants are tensors: exporters give all of them one name.
+      if (!node.name().empty() && node.op_type() != "Constant") {
+        BERTH_RETURN_IF_ERROR(Declare(node_names, node.name(), "node"));
+      }
       if (absl::Status status = Visit(node); !status.ok()) {
         return Annotate(status, NodeText(node, i));
       }

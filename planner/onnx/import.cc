@@ -149,7 +149,7 @@ class GraphBuilder {
     std::unordered_map<std::string, const onnx::ValueInfoProto*> infos;
     for (const auto& info : proto_.value_info()) infos.emplace(info.name(), &info);
     for (const auto& info : proto_.output()) infos.insert_or_assign(info.name(), &info);
-    for (const auto& node : proto_.node()) declared_names_.insert(OneLine(node.name()));
+    for (const auto& node : proto_.node()) node_names_.insert(node.name());
     for (int i = 0; i < proto_.node_size(); ++i) {
       BERTH_RETURN_IF_ERROR(AddNode(*proto_.mutable_node(i), i, infos));
     }
@@ -236,14 +236,11 @@ class GraphBuilder {
     return found == opsets_.end() ? 0 : found->second;
   }
 
-  // The model's own name, or the op with its position: "Conv_12". Nothing hangs on the names of
-  // nodes, and exporters repeat them: later ones get their position as well.
+  // The model's own name, or the op with its position: "Conv_12".
   std::string NameOf(const onnx::NodeProto& proto, int position) {
-    const std::string own = OneLine(proto.name());
-    if (!own.empty() && node_names_.insert(own).second) return own;
-    std::string name =
-        fmt::format("{}_{}", own.empty() ? OneLine(proto.op_type()) : own, position);
-    while (declared_names_.count(name) > 0 || !node_names_.insert(name).second) name += "_";
+    if (!proto.name().empty()) return OneLine(proto.name());
+    std::string name = fmt::format("{}_{}", proto.op_type(), position);
+    while (!node_names_.insert(name).second) name += "_";
     return name;
   }
 
@@ -255,8 +252,7 @@ class GraphBuilder {
   std::vector<Capture> captures_;
   Graph graph_;
   std::unordered_map<std::string, ValueId> ids_;
-  std::set<std::string> declared_names_;  // of all nodes of the model
-  std::set<std::string> node_names_;      // given so far
+  std::set<std::string> node_names_;
 };
 
 // That external files are where they may be, before the checker looks for them.

@@ -57,21 +57,6 @@ TEST_F(ImportTest, GraphOfAModel) {
   EXPECT_EQ(graph->at(graph->outputs[0]).name, "y");
 }
 
-// Exporters give one name to several nodes; afterwards each has its own.
-TEST_F(ImportTest, NamesOfNodesMayRepeat) {
-  ModelBuilder builder;
-  builder.Input("x", {2}).Output("y", {2});
-  builder.Node("Relu", {"x"}, {"a"}, "n");
-  builder.Node("Relu", {"a"}, {"b"}, "n");
-  builder.Node("Relu", {"b"}, {"c"}, "n_1");
-  builder.Node("Relu", {"c"}, {"y"}, "n");
-  const auto graph = Import(builder);
-  ASSERT_TRUE(graph.ok()) << graph.status();
-  std::vector<std::string> names;
-  for (const Node& node : graph->nodes) names.push_back(node.name);
-  EXPECT_THAT(names, ElementsAre("n", "n_1_", "n_1", "n_3"));
-}
-
 TEST_F(ImportTest, FilesThatAreNoModels) {
   EXPECT_TRUE(absl::IsNotFound(ImportOnnx((folder_.path() / "absent.onnx").string(), {}).status()));
   EXPECT_THAT(MessageOf(ImportOnnx(folder_.path().string(), {})), HasSubstr("is a directory"));
@@ -97,12 +82,12 @@ TEST_F(ImportTest, NamesAllUnsupportedOpsAtOnce) {
   ModelBuilder builder(17);
   builder.Input("x", {2}).Output("y", {2});
   builder.Node("Det", {"x"}, {"a"}, "first");
-  builder.Node("Unique", {"a"}, {"b"});
+  builder.Node("TfIdfVectorizer", {"a"}, {"b"});
   builder.Node("Det", {"b"}, {"y"});
   const auto graph = Import(builder);
   EXPECT_TRUE(absl::IsUnimplemented(graph.status())) << graph.status();
-  EXPECT_THAT(MessageOf(graph),
-              AllOf(HasSubstr("Unique x1 (first node 1)"), HasSubstr("Det x2 (first 'first')")));
+  EXPECT_THAT(MessageOf(graph), AllOf(HasSubstr("TfIdfVectorizer x1 (first node 1)"),
+                                      HasSubstr("Det x2 (first 'first')")));
 }
 
 TEST_F(ImportTest, FreeDimensionsAreListedAndPinned) {
@@ -259,6 +244,21 @@ TEST_F(ImportTest, StructureIsChecked) {
               HasSubstr("node 0 (Relu 'a'): input 'z' is not defined"));
   EXPECT_THAT(broken([](onnx::GraphProto& g) { g.mutable_node(1)->set_output(0, "m"); }),
               HasSubstr("output 'm' is defined already"));
+  EXPECT_THAT(broken([](onnx::GraphProto& g) { g.mutable_node(1)->set_name("a"); }),
+              HasSubstr("node 'a' is declared twice"));
+  EXPECT_EQ(broken([](onnx::GraphProto& g) {
+              for (const char* output : {"k", "l"}) {
+                onnx::NodeProto& node = *g.add_node();
+                node.set_op_type("Constant");
+                node.set_name("a");
+                node.add_output(output);
+                onnx::AttributeProto& value = *node.add_attribute();
+                value.set_name("value_int");
+                value.set_type(onnx::AttributeProto::INT);
+                value.set_i(1);
+              }
+            }),
+            "");
   EXPECT_THAT(broken([](onnx::GraphProto& g) { g.mutable_output(0)->set_name("q"); }),
               HasSubstr("graph output 'q' is produced by nothing"));
   EXPECT_THAT(broken([](onnx::GraphProto& g) { g.mutable_node(0)->set_input(0, "y"); }),
