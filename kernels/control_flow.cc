@@ -13,9 +13,17 @@ absl::StatusOr<std::vector<TensorType>> DecidedWhileRunning(const OpCall&) {
   return FailedPrecondition("what comes out is known when it runs");
 }
 
+// Of operator set 8 it has other operands: lengths of sequences and a batch.
+absl::StatusOr<std::vector<TensorType>> ScanTypes(const OpCall& call) {
+  if (call.node->opset < 9) {
+    return Unimplemented("operator set {}, at least 9 is expected", call.node->opset);
+  }
+  return DecidedWhileRunning(call);
+}
+
 constexpr OpDef kDefs[] = {{.kind = kIfOp, .infer_types = DecidedWhileRunning},
                            {.kind = kLoopOp, .infer_types = DecidedWhileRunning},
-                           {.kind = kScanOp, .infer_types = DecidedWhileRunning}};
+                           {.kind = kScanOp, .infer_types = ScanTypes}};
 
 }  // namespace
 

@@ -25,7 +25,7 @@ constexpr bool IsControlFlow(OpKind kind) {
 std::string_view ControlFlowName(OpKind kind);
 std::optional<OpKind> ControlFlowFromName(std::string_view name);
 
-// Types that are FailedPrecondition, nothing else.
+// Types that are FailedPrecondition, nothing else; Unimplemented for a Scan before operator set 9.
 const OpDef& ControlFlowDef(OpKind kind);
 
 }  // namespace berth

@@ -68,7 +68,6 @@ absl::StatusOr<int64_t> ScalarOf(const ConstTensorView& view, std::string_view w
 
 absl::StatusOr<ScanForm> ReadScan(const Node& node, const Graph& body,
                                   absl::Span<const ConstTensorView> inputs) {
-  if (node.opset < 9) return Unimplemented("operator set {}, at least 9 is expected", node.opset);
   const int64_t scanned = node.attributes.Int("num_scan_inputs", 0);
   if (scanned < 1 || scanned > static_cast<int64_t>(inputs.size())) {
     return InvalidArgument("{} of {} inputs are sequences", scanned, inputs.size());

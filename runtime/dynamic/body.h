@@ -31,7 +31,7 @@ struct ScanForm {
   std::vector<ScanSequence> inputs, outputs;  // behind the states
   int64_t length = 0;                         // of all sequences
 };
-// `inputs` are the operands without captures. Unimplemented before operator set 9.
+// `inputs` are the operands without captures.
 absl::StatusOr<ScanForm> ReadScan(const Node& node, const Graph& body,
                                   absl::Span<const ConstTensorView> inputs);
 

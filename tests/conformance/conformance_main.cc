@@ -4,8 +4,10 @@
 //
 //   conformance DATA_FOLDER LIST [--write-list] [CASE...]
 //
-// Links no reference kernels: what passes here was computed by the machine. Each case runs in a
-// process of its own.
+// Constants are folded without reference kernels and shapes are given, so that what passes was
+// computed by the machine; only models whose shapes hang on what they compute run as dynamic
+// bundles, where the host engine computes what decides them. Each case runs in a process of its
+// own.
 #include <fmt/format.h>
 #include <sys/wait.h>
 #include <unistd.h>

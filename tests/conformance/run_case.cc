@@ -10,6 +10,7 @@
 
 #include "berth/context.h"
 #include "planner/compile.h"
+#include "planner/lower_shape.h"
 #include "planner/onnx/onnx_headers.h"
 #include "planner/onnx/tensors.h"
 
@@ -105,6 +106,67 @@ std::string FindMismatch(const Tensor& actual, const Tensor& expected) {
   return mismatch;
 }
 
+// A model with what one data set gives it.
+struct Prepared {
+  std::shared_ptr<const Program> program;
+  std::vector<Tensor> given;
+};
+
+// Operands that decide shapes are bound as constants: everything else runs on the machine.
+absl::StatusOr<Prepared> PrepareStatic(const std::string& model_path, const onnx::ModelProto& model,
+                                       const std::vector<std::string>& names,
+                                       const absl::StatusOr<std::vector<Tensor>>& inputs) {
+  CompileOptions options;
+  options.dynamic = false;
+  BERTH_ASSIGN_OR_RETURN(options.config, LoadTarget("edge"));
+  const std::set<std::string> shape_inputs = ShapeInputs(model);
+  Prepared prepared;
+  for (size_t i = 0; inputs.ok() && i < names.size(); ++i) {
+    if (shape_inputs.count(names[i]) != 0) {
+      options.constant_inputs[names[i]] = (*inputs)[i];
+    } else {
+      options.input_shapes[names[i]] = (*inputs)[i].shape();
+      prepared.given.push_back((*inputs)[i]);
+    }
+  }
+  BERTH_ASSIGN_OR_RETURN(BundleContents contents, CompileModel(model_path, options));
+  BERTH_ASSIGN_OR_RETURN(prepared.program, Program::FromContents(std::move(contents)));
+  return prepared;
+}
+
+// All operands are inputs, and what comes out is known when it runs.
+absl::StatusOr<Prepared> PrepareDynamic(const std::string& model_path,
+                                        const absl::StatusOr<std::vector<Tensor>>& inputs) {
+  CompileOptions options;
+  BERTH_ASSIGN_OR_RETURN(options.config, LoadTarget("edge"));
+  BERTH_ASSIGN_OR_RETURN(BundleContents contents, CompileModel(model_path, options));
+  DynamicOptions dynamic;
+  dynamic.lower = MakeFastLowering({});
+  Prepared prepared;
+  BERTH_ASSIGN_OR_RETURN(prepared.program,
+                         Program::FromContents(std::move(contents), LoadLevel::kFull, dynamic));
+  if (inputs.ok()) prepared.given = *inputs;
+  return prepared;
+}
+
+absl::StatusOr<std::vector<Tensor>> Run(Prepared prepared) {
+  ArenaPool pool;
+  ContextOptions options;
+  options.poison_before_run = true;
+  BERTH_ASSIGN_OR_RETURN(const auto context, Context::Create(prepared.program, pool, options));
+  std::vector<ConstTensorView> bound;
+  for (size_t i = 0; i < prepared.given.size(); ++i) {
+    Tensor& given = prepared.given[i];
+    if (i < prepared.program->inputs().size()) {
+      given = FromBits(given, prepared.program->inputs()[i].type.dtype);
+    }
+    bound.push_back(std::as_const(given).view());
+  }
+  std::vector<Tensor> outputs;
+  BERTH_RETURN_IF_ERROR(context->Run(bound, outputs));
+  return outputs;
+}
+
 absl::StatusOr<std::string> RunSet(const std::string& model_path, const onnx::ModelProto& model,
                                    const fs::path& set) {
   // Initializers may be listed as inputs too; the data sets leave them out.
@@ -115,43 +177,16 @@ absl::StatusOr<std::string> RunSet(const std::string& model_path, const onnx::Mo
   for (const auto& input : model.graph().input()) {
     if (initializers.count(input.name()) == 0) names.push_back(input.name());
   }
-  CompileOptions options;
-  options.dynamic = false;
-  BERTH_ASSIGN_OR_RETURN(options.config, LoadTarget("edge"));
   const absl::StatusOr<std::vector<Tensor>> inputs =
       ReadTensors(set, "input", static_cast<int>(names.size()));
-  const std::set<std::string> shape_inputs = ShapeInputs(model);
-  std::vector<Tensor> given;
-  for (size_t i = 0; inputs.ok() && i < names.size(); ++i) {
-    if (shape_inputs.count(names[i]) != 0) {
-      options.constant_inputs[names[i]] = (*inputs)[i];
-    } else {
-      options.input_shapes[names[i]] = (*inputs)[i].shape();
-      given.push_back((*inputs)[i]);
-    }
-  }
   // A model that Berth refuses is refused here, before its data matter.
-  BERTH_ASSIGN_OR_RETURN(BundleContents contents, CompileModel(model_path, options));
+  absl::StatusOr<Prepared> prepared = PrepareStatic(model_path, model, names, inputs);
+  if (absl::IsFailedPrecondition(prepared.status())) prepared = PrepareDynamic(model_path, inputs);
+  if (!prepared.ok()) return prepared.status();
   if (!inputs.ok()) return inputs.status();
-  BERTH_ASSIGN_OR_RETURN(const auto program, Program::FromContents(std::move(contents)));
-  ArenaPool pool;
-  ContextOptions context_options;
-  context_options.poison_before_run = true;
-  BERTH_ASSIGN_OR_RETURN(const auto context, Context::Create(program, pool, context_options));
-  std::vector<ConstTensorView> bound;
-  for (size_t i = 0; i < given.size(); ++i) {
-    if (i < program->inputs().size()) {
-      given[i] = FromBits(given[i], program->inputs()[i].type.dtype);
-    }
-    bound.push_back(std::as_const(given[i]).view());
-  }
-  std::vector<Tensor> outputs;
-  std::vector<TensorView> views;
-  for (const TensorInfo& info : program->outputs()) outputs.emplace_back(info.type);
-  for (Tensor& output : outputs) views.push_back(output.view());
-  BERTH_RETURN_IF_ERROR(context->Run(bound, views));
+  BERTH_ASSIGN_OR_RETURN(const std::vector<Tensor> outputs, Run(*std::move(prepared)));
   BERTH_ASSIGN_OR_RETURN(const std::vector<Tensor> expected,
-                         ReadTensors(set, "output", static_cast<int>(program->outputs().size())));
+                         ReadTensors(set, "output", static_cast<int>(outputs.size())));
   for (size_t i = 0; i < outputs.size(); ++i) {
     const std::string mismatch =
         FindMismatch(outputs[i], FromBits(expected[i], outputs[i].dtype()));
