@@ -35,6 +35,18 @@ struct CommandTiming {
   int64_t bus_begin_cycle = 0, bus_end_cycle = 0;
 };
 
+// A stretch of an engine's time and what it is booked to. An engine that has commands has all of
+// its cycles up to the makespan in such spans, in order and without gaps: those of one cause add up
+// to EngineReport's stall_cycles, the others to its busy_cycles.
+struct AccountSpan {
+  static constexpr uint32_t kNoCommand = UINT32_MAX;
+
+  int64_t begin_cycle = 0, end_cycle = 0;
+  uint32_t command = kNoCommand;         // worked on, or waited for; none behind the last one
+  StallCause cause = StallCause::kNone;  // kNone: busy
+  bool is_set_up = false;                // DMA, busy: with setting up the descriptor
+};
+
 struct EngineReport {
   EngineId engine;
   int64_t busy_cycles = 0;
@@ -62,7 +74,8 @@ struct SimReport {
       0;  // macs x rate divisor of their dtype: int8 macs of the same array time
   int64_t command_count = 0;
   int64_t energy_picojoules = 0;
-  std::vector<CommandTiming> commands;  // only with TimingOptions::record_commands
+  std::vector<CommandTiming> commands;  // only with TimingOptions::record_commands, and so are:
+  std::vector<std::vector<AccountSpan>> accounts;  // by engine
 };
 
 // Share of the array's full rate (of each command's dtype) over the makespan, 0..1.

@@ -13,7 +13,7 @@
 namespace berth {
 
 struct TimingOptions {
-  bool record_commands = false;  // fill SimReport::commands (memory linear in commands)
+  bool record_commands = false;  // fill SimReport::commands and accounts (memory linear in them)
 };
 
 // The program must verify. Internal if it deadlocks (a verified program cannot).

@@ -53,7 +53,8 @@ class Writer {
       : program_(program), info_(info), report_(report) {}
 
   std::string Write(absl::Span<const HostSpan> host_spans) {
-    if (report_.commands.size() == program_.commands.size()) {
+    if (report_.commands.size() == program_.commands.size() &&
+        report_.accounts.size() == program_.engines.size()) {
       NameProcess(kMachine, "simulated machine (1 us = 1 cycle)");
       for (size_t e = 0; e < program_.engines.size(); ++e) {
         NameLane(kMachine, e, EngineName(program_.engines[e]));
@@ -95,45 +96,52 @@ class Writer {
   static std::string Extents(const Command& c) {
     return fmt::format("{}x{}x{}x{}", c.extent[0], c.extent[1], c.extent[2], c.extent[3]);
   }
-  // Descriptors by their time on the bus, so that the latencies of a channel do not overlap.
-  static CycleRange ShownCycles(const CommandTiming& timing) {
-    if (timing.bus_end_cycle > timing.bus_begin_cycle) {
-      return {timing.bus_begin_cycle, timing.bus_end_cycle};
-    }
-    return {timing.start_cycle, timing.finish_cycle};
-  }
-
+  // The engine's accounts one after the other, so that the slices of a lane add up to its report.
+  // Each command is there once under its own name: one whose work all lies under that of others
+  // (the set-up of a fill behind a long transfer) has a slice without length.
   void EngineLane(size_t engine) {
     std::vector<uint32_t> commands;
     for (uint32_t c = 0; c < program_.commands.size(); ++c) {
       if (program_.commands[c].engine == engine) commands.push_back(c);
     }
-    int64_t free = 0;
-    for (size_t i = 0; i < commands.size(); ++i) {
-      const CommandTiming& timing = report_.commands[commands[i]];
-      CycleRange shown = ShownCycles(timing);
-      if (i + 1 < commands.size()) {
-        shown.end = std::min(shown.end, ShownCycles(report_.commands[commands[i + 1]]).begin);
+    size_t shown = 0;  // of `commands`
+    int64_t end_cycle = 0;
+    const auto show_before = [&](uint32_t command, int64_t cycle) {
+      for (; shown < commands.size() && commands[shown] < command; ++shown) {
+        ShowCommand(engine, commands[shown], {cycle, cycle});
       }
-      shown.begin = std::max(shown.begin, free);
-      shown.end = std::max(shown.end, shown.begin);
-      Stall(engine, free, shown.begin, timing);
-      ShowCommand(engine, commands[i], shown);
-      free = shown.end;
+    };
+    for (const AccountSpan& span : report_.accounts[engine]) {
+      const CycleRange cycles{span.begin_cycle, span.end_cycle};
+      end_cycle = cycles.end;
+      show_before(span.command, cycles.begin);
+      if (span.cause != StallCause::kNone) {
+        ShowStall(engine, cycles, span.cause);
+      } else if (span.is_set_up) {
+        ShowPhase(engine, cycles, span.command, "set-up");
+      } else if (shown < commands.size() && commands[shown] == span.command) {
+        ShowCommand(engine, span.command, cycles);
+        ++shown;
+      } else {
+        ShowPhase(engine, cycles, span.command, "drain");
+      }
     }
-    if (!commands.empty() && free < report_.makespan_cycles) {
-      StallEvent(engine, free, report_.makespan_cycles, StallCause::kQueueEmpty);
-    }
+    show_before(AccountSpan::kNoCommand, end_cycle);
   }
 
-  void Stall(size_t engine, int64_t begin, int64_t end, const CommandTiming& timing) {
-    if (end <= begin || timing.stall_cycles == 0) return;
-    StallEvent(engine, begin, end, timing.stall_cause);
-  }
-  void StallEvent(size_t engine, int64_t begin, int64_t end, StallCause cause) {
+  void ShowStall(size_t engine, const CycleRange& cycles, StallCause cause) {
     Event(R"("ph":"X","pid":{},"tid":{},"ts":{},"dur":{},"cat":"stall","name":"stall: {}",)"
           R"("cname":"{}")",
-          kMachine, engine + 1, begin, end - begin, StallCauseName(cause), ColourOf(cause));
+          kMachine, engine + 1, cycles.begin, cycles.end - cycles.begin, StallCauseName(cause),
+          ColourOf(cause));
+  }
+
+  // A part of a command's work that is apart from the rest.
+  void ShowPhase(size_t engine, const CycleRange& cycles, uint32_t number, std::string_view phase) {
+    Event(R"("ph":"X","pid":{},"tid":{},"ts":{},"dur":{},"cat":"{}","name":{},)"
+          R"("args":{{"command":{}}})",
+          kMachine, engine + 1, cycles.begin, cycles.end - cycles.begin, phase,
+          Quoted(fmt::format("{}: {}", phase, OpName(program_.commands[number]))), number);
   }
 
   void ShowCommand(size_t engine, uint32_t number, const CycleRange& shown) {
@@ -141,11 +149,12 @@ class Writer {
     const CommandTiming& timing = report_.commands[number];
     Event(R"("ph":"X","pid":{},"tid":{},"ts":{},"dur":{},"cat":"{}","name":{},)"
           R"("args":{{"command":{},"tile":"{}","start_cycle":{},"finish_cycle":{},)"
-          R"("stall":"{}","stall_cycles":{},"macs":{}}})",
+          R"("bus_begin_cycle":{},"bus_end_cycle":{},"stall":"{}","stall_cycles":{},"macs":{}}})",
           kMachine, engine + 1, shown.begin, shown.end - shown.begin, OpcodeName(command.opcode),
           Quoted(fmt::format("{}: {}", OpName(command), OpcodeName(command.opcode))), number,
-          Extents(command), timing.start_cycle, timing.finish_cycle,
-          StallCauseName(timing.stall_cause), timing.stall_cycles, CommandMacs(command));
+          Extents(command), timing.start_cycle, timing.finish_cycle, timing.bus_begin_cycle,
+          timing.bus_end_cycle, StallCauseName(timing.stall_cause), timing.stall_cycles,
+          CommandMacs(command));
   }
 
   // Sorted by cycle, changes of one cycle added up.

@@ -2,11 +2,13 @@
 //
 // Two processes, because there are two clocks:
 //   1  the simulated machine: one microsecond of the trace is one cycle. A lane for each engine and
-//      DMA channel: its commands by op and tile, and between them its stalls by cause; counters of
-//      the scratchpad bytes in use and of the bytes a cycle on the DRAM bus
+//      DMA channel: its commands by op and tile, what of them the engine was only setting up or
+//      draining, and its stalls by cause; counters of the scratchpad bytes in use and of the bytes
+//      a cycle on the DRAM bus
 //   2  the host, in real time: a lane for each worker
-// Events of one lane follow each other without overlap: a command that begins before the one in
-// front of it has drained is shown from where the lane is free. Deterministic but for process 2.
+// The events of a lane are its accounts (SimReport::accounts): they follow each other without
+// overlap or gap, the stalls of a cause add up to the report's, and commands with their set-up and
+// drain to its busy cycles. Deterministic but for process 2.
 #pragma once
 
 #include <string>
@@ -20,8 +22,8 @@
 
 namespace berth {
 
-// `report.commands` must be filled; without it (a run for values) only the host's lanes are
-// written. O(commands log commands).
+// `report.commands` and `accounts` must be filled; without them (a run for values) only the host's
+// lanes are written. O(commands log commands).
 std::string TraceJson(const ProgramView& program, const BundleContents& info,
                       const SimReport& report, absl::Span<const HostSpan> host_spans);
 

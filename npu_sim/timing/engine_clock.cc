@@ -76,7 +76,7 @@ Span ChannelClock::Transfer(const Command& command, const CommandCost& cost, Dra
                             Ledger& ledger) {
   const bool is_read = cost.uses_dram && !cost.dram.is_write;
   ledger.BeginCommand(start_, ready_.cause);
-  ledger.Book(start_ + setup_cycles_, StallCause::kNone);
+  ledger.BookSetUp(start_ + setup_cycles_);
   if (is_read) ledger.Book(eligible_, StallCause::kLatency);
   int64_t begin = std::max(eligible_, data_end_);
   int64_t moved = begin + cost.steady_cycles;  // limited by the scratchpad's port

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <vector>
 
 #include "npu_sim/sim_report.h"
 
@@ -16,7 +17,12 @@ namespace berth::timing {
 
 class Ledger {
  public:
-  explicit Ledger(EngineReport* report) : report_(report) {}
+  // `spans`: every booking is noted there as well; null: nowhere.
+  explicit Ledger(EngineReport* report, std::vector<AccountSpan>* spans = nullptr)
+      : report_(report), spans_(spans) {}
+
+  // Whom the bookings from here on are for; only spans tell.
+  void SetCommand(uint32_t command) { command_ = command; }
 
   // The next command begins at `cycle`; whatever is free before it was a wait for `cause`. Returns
   // the cycles waited.
@@ -25,8 +31,27 @@ class Ledger {
     return Book(cycle, cause);
   }
   // Up to `cycle` the engine was busy (kNone) or stalled. Returns the cycles booked.
-  int64_t Book(int64_t cycle, StallCause cause) {
+  int64_t Book(int64_t cycle, StallCause cause) { return BookFor(command_, cycle, cause); }
+  void BookSetUp(int64_t cycle) { BookFor(command_, cycle, StallCause::kNone, true); }
+  void SetTail(int64_t end_cycle, StallCause cause) {
+    tail_end_ = end_cycle;
+    tail_cause_ = cause;
+    tail_command_ = command_;
+  }
+  void Close(int64_t makespan) {
+    BookTail(makespan);
+    // An engine that had work waits from here on for what the program does not give it.
+    if (report_->command_count > 0) {
+      BookFor(AccountSpan::kNoCommand, makespan, StallCause::kQueueEmpty);
+    } else {
+      report_->idle_cycles = makespan - booked_until_;
+    }
+  }
+
+ private:
+  int64_t BookFor(uint32_t command, int64_t cycle, StallCause cause, bool is_set_up = false) {
     const int64_t cycles = std::max<int64_t>(0, cycle - booked_until_);
+    if (spans_ != nullptr && cycles > 0) Note({booked_until_, cycle, command, cause, is_set_up});
     booked_until_ += cycles;
     if (cause == StallCause::kNone) {
       report_->busy_cycles += cycles;
@@ -35,27 +60,26 @@ class Ledger {
     }
     return cycles;
   }
-  void SetTail(int64_t end_cycle, StallCause cause) {
-    tail_end_ = end_cycle;
-    tail_cause_ = cause;
-  }
-  void Close(int64_t makespan) {
-    BookTail(makespan);
-    // An engine that had work waits from here on for what the program does not give it.
-    if (report_->command_count > 0) {
-      Book(makespan, StallCause::kQueueEmpty);
-    } else {
-      report_->idle_cycles = makespan - booked_until_;
+  // Phases of one account that follow each other are one span.
+  void Note(const AccountSpan& span) {
+    if (!spans_->empty()) {
+      AccountSpan& last = spans_->back();
+      if (last.command == span.command && last.cause == span.cause &&
+          last.is_set_up == span.is_set_up) {
+        last.end_cycle = span.end_cycle;
+        return;
+      }
     }
+    spans_->push_back(span);
   }
-
- private:
   void BookTail(int64_t cycle) {
-    Book(std::min(cycle, tail_end_), tail_cause_);
+    BookFor(tail_command_, std::min(cycle, tail_end_), tail_cause_);
     tail_end_ = 0;
   }
 
   EngineReport* report_;
+  std::vector<AccountSpan>* spans_;
+  uint32_t command_ = AccountSpan::kNoCommand, tail_command_ = AccountSpan::kNoCommand;
   int64_t booked_until_ = 0;
   int64_t tail_end_ = 0;
   StallCause tail_cause_ = StallCause::kNone;

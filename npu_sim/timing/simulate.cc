@@ -94,13 +94,17 @@ class Simulation {
     }
     report_.ops.resize(op_count);
     op_started_.resize(op_count);
-    if (options_.record_commands) report_.commands.resize(program_.commands.size());
+    if (options_.record_commands) {
+      report_.commands.resize(program_.commands.size());
+      report_.accounts.resize(engines_.size());
+    }
     for (size_t e = 0; e < engines_.size(); ++e) {
       engines_[e].kind = program_.engines[e].kind;
       engines_[e].finish.reserve(engines_[e].commands.size());
       report_.engines[e].engine = program_.engines[e];
       report_.engines[e].command_count = static_cast<int64_t>(engines_[e].commands.size());
-      ledgers_.emplace_back(&report_.engines[e]);
+      ledgers_.emplace_back(&report_.engines[e],
+                            options_.record_commands ? &report_.accounts[e] : nullptr);
       channels_.emplace_back(costs_.config());
     }
     units_.resize(engines_.size());
@@ -191,6 +195,7 @@ class Simulation {
     Engine& engine = engines_[index];
     const uint32_t position = engine.next();
     if (options_.record_commands) {
+      ledgers_[index].SetCommand(position);
       const auto before = report_.engines[index].stall_cycles;
       const Span span = run();
       Record(position, span, before, report_.engines[index].stall_cycles);

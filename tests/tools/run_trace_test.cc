@@ -43,6 +43,10 @@ std::string Text(const Traced& t, absl::Span<const HostSpan> spans = {}) {
   return TraceJson(t.program.view(), t.info, t.report, spans);
 }
 
+bool IsCommand(const Json& event) {
+  return event["cat"] != "stall" && event["cat"] != "set-up" && event["cat"] != "drain";
+}
+
 TEST(RunTrace, ShowsEveryCommandOnItsLane) {
   const Traced traced = Trace();
   const Json json = Json::parse(Text(traced));
@@ -60,8 +64,8 @@ TEST(RunTrace, ShowsEveryCommandOnItsLane) {
         {event["ts"], event["ts"].get<int64_t>() + event["dur"].get<int64_t>()});
     if (event["cat"] == "stall") {
       EXPECT_TRUE(event.contains("cname"));
-      continue;
     }
+    if (!IsCommand(event)) continue;
     const int number = event["args"]["command"];
     EXPECT_TRUE(shown.insert(number).second);
     const Command& command = traced.program.commands[static_cast<size_t>(number)];
@@ -77,6 +81,47 @@ TEST(RunTrace, ShowsEveryCommandOnItsLane) {
       EXPECT_LE(spans[i - 1].second, spans[i].first) << "lane " << lane;
     }
     EXPECT_LE(spans.back().second, traced.report.makespan_cycles);
+  }
+}
+
+// The slices of a lane by what they are booked to, against the report.
+TEST(RunTrace, LanesAddUpToTheReport) {
+  Traced traced = Trace();
+  for (const int64_t setup_cycles : {int64_t{0}, int64_t{40}, int64_t{700}}) {
+    SCOPED_TRACE(setup_cycles);
+    traced.info.config.dma.setup_cycles = setup_cycles;
+    TimingOptions options;
+    options.record_commands = true;
+    traced.report = *SimulateTiming(traced.program.view(), traced.info.config, options);
+    std::map<int, std::map<std::string, int64_t>> lanes;  // by tid - 1: cycles by account
+    const Json json = Json::parse(Text(traced));
+    for (const Json& event : json["traceEvents"]) {
+      if (event["ph"] != "X" || event["pid"] != 1) continue;
+      std::map<std::string, int64_t>& lane = lanes[event["tid"].get<int>() - 1];
+      const int64_t cycles = event["dur"];
+      lane["all"] += cycles;
+      if (event["cat"] == "stall") {
+        lane[event["name"]] += cycles;
+      } else {
+        lane["busy"] += cycles;
+        if (event["cat"] == "set-up") lane["set-up"] += cycles;
+      }
+    }
+    int64_t set_up_cycles = 0;
+    for (size_t e = 0; e < traced.report.engines.size(); ++e) {
+      const EngineReport& engine = traced.report.engines[e];
+      std::map<std::string, int64_t>& lane = lanes[static_cast<int>(e)];
+      set_up_cycles += lane["set-up"];
+      const bool is_dma = engine.engine.kind == EngineKind::kDma;
+      EXPECT_LE(lane["set-up"], is_dma ? setup_cycles * engine.command_count : 0) << e;
+      EXPECT_EQ(lane["busy"], engine.busy_cycles) << e;
+      EXPECT_EQ(lane["all"], engine.command_count > 0 ? traced.report.makespan_cycles : 0) << e;
+      for (int cause = 1; cause < kStallCauseCount; ++cause) {
+        const std::string name(StallCauseName(static_cast<StallCause>(cause)));
+        EXPECT_EQ(lane["stall: " + name], engine.stall_cycles[static_cast<size_t>(cause)]) << name;
+      }
+    }
+    EXPECT_GE(set_up_cycles, setup_cycles);  // nothing hides that of the first descriptor
   }
 }
 
