@@ -80,21 +80,21 @@ int64_t MappedCycles(const Graph& graph, const Node& node, const MatrixConfig& m
   }
 }
 
-LowerBounds ComputeLowerBounds(const Graph& graph, const BundleContents& contents,
+LowerBounds ComputeLowerBounds(const Graph& graph, absl::Span<const Command> commands,
+                               const std::vector<OpInfo>& ops, const NpuConfig& config,
                                int64_t constant_bytes) {
   LowerBounds bounds;
   bounds.dram_bytes = constant_bytes;
   for (const ValueId value : graph.inputs) bounds.dram_bytes += graph.at(value).type.ByteCount();
   for (const ValueId value : graph.outputs) bounds.dram_bytes += graph.at(value).type.ByteCount();
-  const NpuConfig& config = contents.config;
   int64_t mac_units = 0;  // MACs weighted by the cycles of their dtype
-  for (const Command& command : contents.program.commands) {
+  for (const Command& command : commands) {
     mac_units += CommandMacs(command) * RateDivisor(command.in0.dtype, config.matrix);
   }
   bounds.cycles =
       std::max(CeilDiv(mac_units, std::max<int64_t>(config.matrix.int8_macs_per_cycle, 1)),
                PeakDramCycles(bounds.dram_bytes, config.dram));
-  for (const OpInfo& op : contents.ops) bounds.mapped_cycles += op.mapped_cycles;
+  for (const OpInfo& op : ops) bounds.mapped_cycles += op.mapped_cycles;
   bounds.mapped_cycles = std::max(bounds.mapped_cycles, bounds.cycles);
   return bounds;
 }

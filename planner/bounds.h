@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "kernels/graph.h"
 #include "runtime/bundle/contents.h"
@@ -14,7 +15,8 @@ struct LowerBounds {
   int64_t mapped_cycles = 0;  // the same with the sum of MappedCycles, where that is more
 };
 // `constant_bytes`: of the constants that are read, without what aligns them.
-LowerBounds ComputeLowerBounds(const Graph& graph, const BundleContents& contents,
+LowerBounds ComputeLowerBounds(const Graph& graph, absl::Span<const Command> commands,
+                               const std::vector<OpInfo>& ops, const NpuConfig& config,
                                int64_t constant_bytes);
 
 // Cycles for which the matrix unit is taken by a whole node in one command: folds of the array

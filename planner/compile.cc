@@ -125,6 +125,7 @@ absl::Status MakeProgram(const CompileOptions& options, Stages& stages) {
   schedule_options.stripes = options.stripes;
   schedule_options.pool_budget_bytes = options.pool_budget_bytes;
   schedule_options.storage = stages.dram.storage_options;
+  schedule_options.progress = options.progress;
   BERTH_ASSIGN_OR_RETURN(stages.schedule,
                          ScheduleProgram(stages.graph, options.config, schedule_options));
   if (stages.schedule.is_reordered) {
@@ -173,8 +174,11 @@ BundleContents ToContents(const CompileOptions& options, Stages stages) {
   contents.buffer_names = std::move(stages.schedule.emitted.buffer_names);
   contents.constants = std::move(*stages.schedule.lowered.constants);
   contents.ops = std::move(stages.schedule.lowered.ops);
+  contents.segments = std::move(stages.schedule.segments);
+  contents.trials = std::move(stages.schedule.trials);
   const LowerBounds bounds =
-      ComputeLowerBounds(stages.graph, contents, stages.schedule.lowered.constant_bytes);
+      ComputeLowerBounds(stages.graph, contents.program.commands, contents.ops, contents.config,
+                         stages.schedule.lowered.constant_bytes);
   contents.cycles_lower_bound = bounds.cycles;
   contents.cycles_lower_bound_mapped = bounds.mapped_cycles;
   contents.dram_bytes_lower_bound = bounds.dram_bytes;

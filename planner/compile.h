@@ -12,6 +12,7 @@
 #include "kernels/graph.h"
 #include "npu_sim/config.h"
 #include "planner/onnx/import.h"
+#include "planner/schedule/schedule_progress.h"
 #include "planner/states.h"
 #include "runtime/bundle/contents.h"
 
@@ -51,6 +52,8 @@ struct CompileOptions {
   bool search = true;
   // Highest pool height in bytes; 0: the machine's DRAM.
   int64_t pool_budget_bytes = 0;
+  // Told how far the search for a schedule is (ScheduleOptions::progress).
+  std::function<void(const ScheduleProgress&)> progress;
   // Called with the text dump of every stage: "import", "graph", "order", "pool", "tiles",
   // "program".
   std::function<void(std::string_view stage, const std::string& text)> dump;

@@ -7,6 +7,7 @@
 #include "tools/json_output.h"
 #include "tools/progress.h"
 #include "tools/report_text.h"
+#include "tools/search_progress.h"
 
 namespace berth {
 namespace {
@@ -37,13 +38,16 @@ void ReportHalfError(const Flags& flags, const CompileOptions& options, Progress
 }
 
 absl::Status Run(const Flags& flags) {
-  BERTH_ASSIGN_OR_RETURN(const CompileOptions options, ToCompileOptions(flags.compile));
-  Progress progress(fmt::format("planning '{}'", flags.model));
+  BERTH_ASSIGN_OR_RETURN(CompileOptions options, ToCompileOptions(flags.compile));
+  const std::string what = fmt::format("planning '{}'", flags.model);
+  Progress progress(what);
+  ShowSearch(what, progress, options);
   BERTH_ASSIGN_OR_RETURN(const BundleContents contents, CompileModel(flags.model, options));
   BERTH_RETURN_IF_ERROR(WriteBundle(flags.output, contents));
   nlohmann::ordered_json json;
   AddPlanJson(contents, json);
   std::string text = PlanText(contents);
+  options.progress = nullptr;
   // Random inputs need shapes.
   if (!contents.dynamic) ReportHalfError(flags, options, progress, json, text);
   progress.Stop();

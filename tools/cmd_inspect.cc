@@ -1,10 +1,12 @@
 // berth inspect BUNDLE: what the file says, without running or proving it (see `berth verify`), and
 // views of its plan: --timeline, --interference, --why, --memory-map.
 #include <memory>
+#include <optional>
 
 #include "tools/command.h"
 #include "tools/inspect_interference.h"
 #include "tools/inspect_memory_map.h"
+#include "tools/inspect_op.h"
 #include "tools/inspect_summary.h"
 #include "tools/inspect_timeline.h"
 #include "tools/inspect_why.h"
@@ -57,7 +59,21 @@ class Views {
     }
   }
 
+  // A value, an op, or both: models often name an op after what it makes.
   absl::Status AddWhy() {
+    const std::optional<uint32_t> op = FindOp(plan_, flags_.value);
+    if (!op || IsValue(plan_, flags_.value)) BERTH_RETURN_IF_ERROR(AddWhyValue());
+    if (!op) return absl::OkStatus();
+    BERTH_ASSIGN_OR_RETURN(const OpExplanation why, ExplainOp(plan_, *op));
+    if (flags_.json) {
+      json_[json_.contains("why") ? "why_op" : "why"] = OpExplanationJson(plan_, why);
+    } else {
+      Append(OpExplanationText(plan_, why));
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status AddWhyValue() {
     BERTH_ASSIGN_OR_RETURN(const Explanation why, ExplainValue(plan_, flags_.value));
     if (flags_.json) {
       json_["why"] = ExplanationJson(plan_, why);
@@ -128,7 +144,9 @@ void AddInspectCommand(CLI::App& app, CommandAction& action) {
   command->add_flag("--interference", flags->interference,
                     "Which buffers need bytes at the same time, and the heaviest clique");
   CLI::Option* why = command->add_option(
-      "--why", flags->value, "What a value shares its bytes with, and why that is safe");
+      "--why", flags->value,
+      "Of a value: what it shares its bytes with, and why that is safe. Of an op: its tile, what "
+      "stays on chip, what bounds it, what was tried");
   CLI::Option* map =
       command->add_option("--memory-map", flags->map_file, "Write a page that draws the memories");
   command->add_flag("--json", flags->json, "One JSON object on stdout");

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <tuple>
 
 #include "npu_sim/verify.h"
@@ -102,15 +103,10 @@ std::vector<Share> FindShares(const InspectedPlan& plan, int32_t value, const Or
   return shares;
 }
 
-}  // namespace
-
-absl::StatusOr<int32_t> FindValue(const InspectedPlan& plan, const std::string& name) {
-  BERTH_RETURN_IF_ERROR(CheckHasValues(plan));
+std::optional<int32_t> PositionOf(const InspectedPlan& plan, const std::string& name) {
   const std::vector<ValueInfo>& values = plan.info().values;
-  std::vector<std::string> names;
   for (size_t v = 0; v < values.size(); ++v) {
     if (values[v].name == name) return static_cast<int32_t>(v);
-    names.push_back(values[v].name);
   }
   // The interface keeps the model's names, whatever values stand behind it.
   for (size_t v = 0; v < values.size(); ++v) {
@@ -118,11 +114,27 @@ absl::StatusOr<int32_t> FindValue(const InspectedPlan& plan, const std::string& 
     if (region.kind != RegionKind::kOutput || values[v].source >= 0) continue;
     if (plan.info().outputs[region.index].name == name) return static_cast<int32_t>(v);
   }
+  return std::nullopt;
+}
+
+}  // namespace
+
+absl::StatusOr<int32_t> FindValue(const InspectedPlan& plan, const std::string& name) {
+  BERTH_RETURN_IF_ERROR(CheckHasValues(plan));
+  if (const std::optional<int32_t> value = PositionOf(plan, name)) return *value;
+  std::set<std::string> names;  // an op may be named after what it makes
+  for (const ValueInfo& value : plan.info().values) names.insert(value.name);
+  for (const OpInfo& op : plan.info().ops) names.insert(op.name);
   std::string offered;
-  for (const std::string& close : ClosestNames(names, name, kNamesOffered)) {
+  for (const std::string& close : ClosestNames({names.begin(), names.end()}, name, kNamesOffered)) {
     offered += (offered.empty() ? "" : ", ") + Shown(close);
   }
-  return NotFound("no value {} in DRAM; the closest names: {}", Shown(name), offered);
+  return NotFound("no value {} in DRAM and no op of that name; the closest names: {}", Shown(name),
+                  offered);
+}
+
+bool IsValue(const InspectedPlan& plan, const std::string& name) {
+  return PositionOf(plan, name).has_value();
 }
 
 absl::StatusOr<Explanation> ExplainValue(const InspectedPlan& plan, const std::string& name) {

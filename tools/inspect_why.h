@@ -34,8 +34,11 @@ struct Explanation {
   absl::Status proved;        // whether the program verifies
 };
 
-// NotFound lists the closest names. Outputs go by the model's name as well.
+// NotFound lists the closest names, of ops too (inspect_op.h). Outputs go by the model's name as
+// well.
 absl::StatusOr<int32_t> FindValue(const InspectedPlan& plan, const std::string& name);
+
+bool IsValue(const InspectedPlan& plan, const std::string& name);
 
 // Verifies the program first: without a proof the order of commands means nothing.
 absl::StatusOr<Explanation> ExplainValue(const InspectedPlan& plan, const std::string& name);

@@ -17,6 +17,8 @@ class Progress {
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
+  // Whether anybody can see it.
+  bool is_on() const { return thread_.joinable(); }
   void Say(std::string what);
   // Wipes the line before something else is printed; it comes back with the next step.
   void Wipe();

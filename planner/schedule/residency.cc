@@ -4,6 +4,8 @@
 #include <iterator>
 #include <limits>
 
+#include "planner/schedule/segment_record.h"
+
 namespace berth {
 namespace {
 
@@ -64,6 +66,7 @@ class Search {
         costs_(costs),
         units_before_(costs.work_units()),
         steps_(static_cast<int>(graph.nodes.size())),
+        record_(steps_),
         states_(graph.nodes.size() + 1),
         crossing_bytes_(graph.nodes.size() + 1, 0) {
     for (const StorageBuffer& buffer : storage_.buffers) {
@@ -81,6 +84,9 @@ class Search {
       std::sort(here.begin(), here.end(), IsBetter);
       Prune(here);
       for (int i = 0; i < static_cast<int>(here.size()); ++i) Extend(begin, i);
+      if (options_.progress) {
+        options_.progress(costs_.work_units() - units_before_, options_.work_limit_units);
+      }
     }
     return Trace();
   }
@@ -218,7 +224,10 @@ class Search {
   void Evaluate(const Segment& segment, int index, const std::vector<int>& chosen) {
     const State state =
         states_[static_cast<size_t>(segment.begin_step)][static_cast<size_t>(index)];
-    if (IsHopeless(segment, state, chosen)) return;
+    if (IsHopeless(segment, state, chosen)) {
+      record_.CountRuledOut(segment.end_step);
+      return;
+    }
     const Around around = AroundOf(segment, state, chosen);
     // With nothing resident an op must run, however little is left for prefetch.
     const bool is_last_resort =
@@ -228,6 +237,7 @@ class Search {
         is_last_resort ? std::numeric_limits<int64_t>::max() : options_.limit_bytes);
     State next;
     if (!cost) {
+      record_.CountTooLarge(segment.end_step);
       if (!is_last_resort) return;
       next.cost = state.cost;  // the real lowering tells why
       next.dram_bytes = state.dram_bytes;
@@ -246,7 +256,14 @@ class Search {
     next.segment = segment;
     next.chosen = chosen;
     next.previous = index;
+    record_.Add(segment, ResidentBytes(next), next.cost);
     Offer(static_cast<size_t>(segment.end_step), std::move(next));
+  }
+
+  int64_t ResidentBytes(const State& state) const {
+    int64_t bytes = 0;
+    for (const int b : state.resident) bytes += BufferAt(b).size_bytes;
+    return bytes;
   }
 
   void Offer(size_t boundary, State state) {
@@ -274,6 +291,7 @@ class Search {
           states_[static_cast<size_t>(segment.begin_step)][static_cast<size_t>(index)];
       const Around around = AroundOf(segment, from, chosen);
       if (IsHopeless(segment, from, chosen)) {
+        record_.CountRuledOut(segment.end_step);
         may_grow = true;
         return;
       }
@@ -319,11 +337,13 @@ class Search {
     for (int boundary = steps_; boundary > 0;) {
       const State& state = states_[static_cast<size_t>(boundary)][static_cast<size_t>(index)];
       result.plan.segments.push_back(state.segment);
+      result.segments.push_back(record_.Chosen(state.segment, ResidentBytes(state), state.cost));
       for (const int b : state.chosen) SetResident(b, result.plan);
       index = state.previous;
       boundary = state.segment.begin_step;
     }
     std::reverse(result.plan.segments.begin(), result.plan.segments.end());
+    std::reverse(result.segments.begin(), result.segments.end());
     return result;
   }
 
@@ -340,6 +360,7 @@ class Search {
   const int64_t units_before_;
   bool is_frugal_ = false;
   const int steps_;
+  SegmentRecord record_;
   std::vector<std::vector<State>> states_;  // per boundary
   std::vector<int64_t> crossing_bytes_;     // likewise: of what is made before and read behind
 };

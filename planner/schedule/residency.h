@@ -7,9 +7,13 @@
 // Deterministic. Cost: O(steps x longest segment x beam) evaluations of segments.
 #pragma once
 
+#include <functional>
+#include <vector>
+
 #include "npu_sim/config.h"
 #include "planner/schedule/segment_cost.h"
 #include "planner/storage/storage.h"
+#include "runtime/bundle/contents.h"
 
 namespace berth {
 
@@ -23,11 +27,14 @@ struct ResidencyOptions {
   // Of SegmentCosts::work_units. Where the search is ahead of its share, by steps, it tries less.
   int64_t work_limit_units = 5'000'000;
   bool bands_spread = false;  // what is believed of the placement: see PipelineCycles
+  // Told about once a step of the graph: work so far, and the limit. Null: nobody asks.
+  std::function<void(int64_t work_units, int64_t limit_units)> progress;
 };
 
 struct ResidencyResult {
   OnChipPlan plan;
-  int64_t cost = 0;  // sum of SegmentCost::Objective
+  int64_t cost = 0;                   // sum of SegmentCost::Objective
+  std::vector<SegmentInfo> segments;  // plan.segments, with what else was tried
 };
 
 // Plans over one graph; what segments cost is worked out once for all of them.

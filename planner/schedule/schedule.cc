@@ -3,12 +3,10 @@
 #include <algorithm>
 #include <array>
 #include <future>
-#include <set>
 
 #include "base/checked_math.h"
-#include "npu_sim/timing.h"
 #include "planner/order/local_order.h"
-#include "planner/schedule/prefetch.h"
+#include "planner/schedule/realize.h"
 #include "planner/schedule/residency.h"
 
 namespace berth {
@@ -20,146 +18,33 @@ constexpr std::array<int64_t, 4> kTilePercent = {45, 30, 18, 8};
 // Percent of the scratchpad that a segment may have live, before loads are hoisted; less where the
 // placement needs more room.
 constexpr std::array<int64_t, 4> kResidencyPercent = {92, 80, 65, 45};
-// Percent of the scratchpad that may be live when loads are hoisted; 0: no hoisting.
-constexpr std::array<int64_t, 7> kHoistPercent = {94, 86, 76, 64, 50, 30, 0};
-// Placements that are tried before loads are hoisted less everywhere.
-constexpr int kHoistAttempts = 24;
-// Commands around a place of failure where loads are hoisted less: more where that does not help.
-constexpr int64_t kReach = 32, kMostReach = 512;
-// Depths of prefetch that are tried in vain before the search for a better one ends.
-constexpr int kWorseDepths = 2;
-// Programs of more commands take seconds to place and time again and again: fewer depths and plans
-// are tried.
-constexpr size_t kLongProgram = 6000;
 constexpr int64_t kLargestScratchpadBytes = int64_t{1} << 30;
 constexpr int64_t kSearchStepBytes = 1024;
 // A search for the smallest scratchpad looks at programs up to this long only, so that it ends
 // soon.
 constexpr size_t kSearchCommandLimit = 60000;
 
-// Storage and pool with a plan of what is on chip.
-absl::StatusOr<Schedule> Begin(const Graph& graph, OnChipPlan on_chip,
-                               const ScheduleOptions& options) {
-  Schedule schedule;
-  schedule.on_chip = std::move(on_chip);
-  BERTH_RETURN_IF_ERROR(VerifyOnChipPlan(graph, schedule.on_chip));
-  StorageOptions storage = options.storage;
-  storage.on_chip = &schedule.on_chip;
-  schedule.storage = AssignStorage(graph, storage);
-  BERTH_ASSIGN_OR_RETURN(schedule.pool, PlacePool(schedule.storage, options.pool_budget_bytes));
-  return schedule;
-}
-
-// Keeps hoisted loads away from where the placement failed: what was live there did fit in number,
-// but not in places. `reach`: commands to each side.
-void ReserveAround(const Shortage& shortage, const std::vector<uint32_t>& origin, int64_t reach,
-                   std::vector<int64_t>& reserved_bytes) {
-  reserved_bytes.resize(origin.size(), 0);
-  const auto count = static_cast<int64_t>(origin.size());
-  const int64_t begin = std::max<int64_t>(shortage.command - reach, 0);
-  const int64_t end = std::min(shortage.command + reach, count);
-  std::set<uint32_t> near;
-  for (int64_t i = begin; i < end; ++i) near.insert(origin[static_cast<size_t>(i)]);
-  for (const uint32_t command : near) reserved_bytes[command] += shortage.excess_bytes;
-}
-
-// Loads hoisted as far as `limit_bytes` goes, and every buffer placed.
-absl::StatusOr<Schedule> Place(const Schedule& lowered, const NpuConfig& config,
-                               const ScheduleOptions& options, int64_t limit_bytes) {
-  PrefetchOptions prefetch;
-  prefetch.hoist = limit_bytes > 0;
-  prefetch.scratchpad_limit_bytes = limit_bytes;
-  PlaceOptions place;
-  place.double_buffer = options.double_buffer;
-  place.only_rotate = prefetch.hoist;
-  std::string failure;
-  int64_t reach = kReach;
-  uint32_t failed_before = 0;  // in the lowered order
-  for (int attempt = 0; attempt < (prefetch.hoist ? kHoistAttempts : 1); ++attempt) {
-    Schedule schedule = lowered;
-    const std::vector<uint32_t> origin = HoistLoads(schedule.lowered, prefetch);
-    BERTH_ASSIGN_OR_RETURN(schedule.scratchpad, PlaceBuffers(schedule.lowered, config, place));
-    const std::optional<Shortage>& shortage = schedule.scratchpad.shortage;
-    if (!shortage) return schedule;
-    failure = shortage->text;
-    if (shortage->space != MemorySpace::kScratchpad) break;
-    const uint32_t failed = origin[static_cast<size_t>(shortage->command)];
-    reach = attempt > 0 && failed == failed_before ? reach * 4 : kReach;
-    if (reach > kMostReach) break;
-    failed_before = failed;
-    ReserveAround(*shortage, origin, reach, prefetch.reserved_bytes);
-  }
-  return ResourceExhausted("{}", failure);
-}
-
-// The final program, and how long it takes.
-absl::Status EmitAndTime(const Graph& graph, const NpuConfig& config, Schedule& schedule) {
-  schedule.emitted =
-      EmitProgram(graph, schedule.storage, schedule.lowered, schedule.scratchpad, config);
-  BERTH_ASSIGN_OR_RETURN(const SimReport report,
-                         SimulateTiming(schedule.emitted.program.view(), config));
-  schedule.makespan_cycles = report.makespan_cycles;
-  schedule.dram_cycles =
-      PeakDramCycles(report.dram_read_bytes + report.dram_write_bytes, config.dram);
-  return absl::OkStatus();
-}
-
-absl::StatusOr<Schedule> Lower(const Graph& graph, const NpuConfig& config,
-                               const ScheduleOptions& options, Schedule begun,
-                               int64_t tile_percent) {
-  LowerOptions lower_options;
-  lower_options.command_limit = options.command_limit;
-  lower_options.tile_percent = tile_percent;
-  BERTH_ASSIGN_OR_RETURN(begun.lowered,
-                         LowerGraph(graph, begun.storage, begun.on_chip, config, lower_options));
-  return begun;
-}
-
-// The fastest of several depths of prefetch: the deepest has the bytes change hands the soonest.
-absl::StatusOr<Schedule> TryDepths(const Graph& graph, const NpuConfig& config,
-                                   const ScheduleOptions& options, const Schedule& lowered) {
-  absl::StatusOr<Schedule> best = ResourceExhausted("no depth of prefetch fits");
-  const int most_worse = lowered.lowered.commands.size() > kLongProgram ? 1 : kWorseDepths;
-  int worse = 0;
-  for (const int64_t hoist_percent : kHoistPercent) {
-    if (!options.hoist && hoist_percent != 0) continue;
-    if (hoist_percent == 0 && best.ok()) break;
-    absl::StatusOr<Schedule> schedule =
-        Place(lowered, config, options, config.scratchpad.size_bytes * hoist_percent / 100);
-    if (!schedule.ok()) {
-      if (!absl::IsResourceExhausted(schedule.status())) return schedule;
-      if (!best.ok()) best = std::move(schedule);
-      continue;
-    }
-    BERTH_RETURN_IF_ERROR(EmitAndTime(graph, config, *schedule));
-    if (!best.ok() || schedule->makespan_cycles < best->makespan_cycles) {
-      best = std::move(schedule);
-      worse = 0;
-    } else if (++worse == most_worse) {
-      break;
-    }
-    if (!options.search) break;
-  }
-  return best;
-}
-
-absl::StatusOr<Schedule> TryAllTiles(const Graph& graph, const NpuConfig& config,
-                                     const ScheduleOptions& options, const Schedule& begun) {
+absl::StatusOr<Schedule> WithNothingOnChip(const ScheduleAttempt& attempt,
+                                           std::vector<ScheduleTrial>& trials) {
+  BERTH_ASSIGN_OR_RETURN(
+      const Schedule begun,
+      BeginSchedule(attempt.graph, NothingOnChip(attempt.graph), attempt.options));
+  ScheduleTrial trial;
+  trial.has_resident = false;
   absl::Status failure;
   for (const int64_t tile_percent : kTilePercent) {
-    absl::StatusOr<Schedule> schedule = Lower(graph, config, options, begun, tile_percent);
-    if (schedule.ok()) schedule = TryDepths(graph, config, options, *schedule);
+    trial.tile_percent = static_cast<int32_t>(tile_percent);
+    absl::StatusOr<Schedule> schedule =
+        LowerSchedule(attempt.graph, attempt.config, attempt.options, begun, tile_percent);
+    if (schedule.ok()) schedule = TryDepths(attempt, *schedule, trial, trials);
     if (schedule.ok() || !absl::IsResourceExhausted(schedule.status())) return schedule;
     failure = schedule.status();
   }
   return failure;
 }
 
-absl::StatusOr<Schedule> WithNothingOnChip(const Graph& graph, const NpuConfig& config,
-                                           const ScheduleOptions& options) {
-  BERTH_ASSIGN_OR_RETURN(const Schedule begun, Begin(graph, NothingOnChip(graph), options));
-  return TryAllTiles(graph, config, options, begun);
-}
+// Plans of one order: what is believed of bands of rows.
+constexpr size_t kBeliefs = 2;
 
 // Plans of what is on chip, in an order of ops.
 struct Residency {
@@ -175,8 +60,8 @@ bool HasSameOrder(const Graph& a, const Graph& b) {
 
 // What to try: only the placement tells whether bands of rows without spare room make wait.
 std::vector<ResidencyResult> PlanBothBeliefs(const Graph& graph, const NpuConfig& config,
-                                             const ScheduleOptions& options,
-                                             int64_t limit_percent) {
+                                             const ScheduleOptions& options, int64_t limit_percent,
+                                             size_t first_search, SearchMonitor& monitor) {
   ResidencyOptions residency;
   residency.resident = options.resident;
   residency.stripes = options.stripes;
@@ -185,10 +70,17 @@ std::vector<ResidencyResult> PlanBothBeliefs(const Graph& graph, const NpuConfig
     residency.beam = 1;
     residency.all_manners = false;
   }
+  const auto tell = [&](size_t search) {
+    return [&monitor, search](int64_t work_units, int64_t limit_units) {
+      monitor.SetWork(search, work_units, limit_units);
+    };
+  };
+  if (monitor.is_on()) residency.progress = tell(first_search);
   ResidencyPlanner planner(graph, options.storage, config, kTilePercent[0]);
   std::vector<ResidencyResult> planned = {planner.Plan(residency)};
   if (!options.search) return planned;
   residency.bands_spread = true;
+  if (monitor.is_on()) residency.progress = tell(first_search + 1);
   planned.push_back(planner.Plan(residency));
   if (planned[0].plan == planned[1].plan) planned.pop_back();
   return planned;
@@ -196,11 +88,13 @@ std::vector<ResidencyResult> PlanBothBeliefs(const Graph& graph, const NpuConfig
 
 // The order that the graph came with, of the lowest peak, and one that keeps readers near.
 std::vector<Residency> PlanBothOrders(const Graph& graph, const NpuConfig& config,
-                                      const ScheduleOptions& options, int64_t limit_percent) {
+                                      const ScheduleOptions& options, int64_t limit_percent,
+                                      SearchMonitor& monitor) {
   std::vector<Residency> orders = {{graph, false, {}}, {graph, true, {}}};
   OrderLocally(orders[1].graph);
   const auto plan = [&](Residency& order) {
-    order.planned = PlanBothBeliefs(order.graph, config, options, limit_percent);
+    order.planned = PlanBothBeliefs(order.graph, config, options, limit_percent,
+                                    order.is_reordered ? kBeliefs : 0, monitor);
   };
   if (!options.reorder || HasSameOrder(graph, orders[1].graph)) {
     orders.pop_back();
@@ -216,17 +110,36 @@ std::vector<Residency> PlanBothOrders(const Graph& graph, const NpuConfig& confi
 struct Candidate {
   const Residency* order = nullptr;
   const ResidencyResult* planned = nullptr;
+  bool bands_spread = false;
 };
 
-absl::StatusOr<Schedule> Realize(const Candidate& candidate, const NpuConfig& config,
-                                 const ScheduleOptions& options) {
-  const Graph& graph = candidate.order->graph;
-  BERTH_ASSIGN_OR_RETURN(const Schedule begun, Begin(graph, candidate.planned->plan, options));
-  BERTH_ASSIGN_OR_RETURN(const Schedule lowered,
-                         Lower(graph, config, options, begun, kTilePercent[0]));
-  absl::StatusOr<Schedule> schedule = TryDepths(graph, config, options, lowered);
-  if (schedule.ok()) schedule->is_reordered = candidate.order->is_reordered;
-  return schedule;
+// What came of a candidate.
+struct Realized {
+  absl::StatusOr<Schedule> schedule;
+  std::vector<ScheduleTrial> trials;
+};
+
+Realized Realize(const Candidate& candidate, const NpuConfig& config,
+                 const ScheduleOptions& options, SearchMonitor& monitor) {
+  const ScheduleAttempt attempt{candidate.order->graph, config, options, monitor};
+  Realized result;
+  const auto realize = [&]() -> absl::StatusOr<Schedule> {
+    BERTH_ASSIGN_OR_RETURN(const Schedule begun,
+                           BeginSchedule(attempt.graph, candidate.planned->plan, options));
+    BERTH_ASSIGN_OR_RETURN(const Schedule lowered,
+                           LowerSchedule(attempt.graph, config, options, begun, kTilePercent[0]));
+    ScheduleTrial trial;
+    trial.is_reordered = candidate.order->is_reordered;
+    trial.bands_spread = candidate.bands_spread;
+    trial.tile_percent = static_cast<int32_t>(kTilePercent[0]);
+    return TryDepths(attempt, lowered, trial, result.trials);
+  };
+  result.schedule = realize();
+  if (result.schedule.ok()) {
+    result.schedule->is_reordered = candidate.order->is_reordered;
+    result.schedule->segments = candidate.planned->segments;
+  }
+  return result;
 }
 
 // All plans of all orders, those of the order that promises most first.
@@ -239,7 +152,9 @@ std::vector<Candidate> CandidatesOf(const std::vector<Residency>& orders) {
                    });
   std::vector<Candidate> candidates;
   for (const Residency* order : by_promise) {
-    for (const ResidencyResult& planned : order->planned) candidates.push_back({order, &planned});
+    for (const ResidencyResult& planned : order->planned) {
+      candidates.push_back({order, &planned, &planned != order->planned.data()});
+    }
   }
   return candidates;
 }
@@ -248,40 +163,56 @@ bool IsBetter(const absl::StatusOr<Schedule>& a, const absl::StatusOr<Schedule>&
   return a.ok() && (!b.ok() || a->Objective() < b->Objective());
 }
 
+// Appends what was tried; the plan that is kept so far is the one that is chosen.
+void AddTrials(std::vector<ScheduleTrial> more, bool is_kept, std::vector<ScheduleTrial>& trials) {
+  for (ScheduleTrial& trial : is_kept ? trials : more) trial.is_chosen = false;
+  trials.insert(trials.end(), more.begin(), more.end());
+}
+
 // The fastest of several plans. Without double buffers it is the one that is fastest with them.
 absl::StatusOr<Schedule> BestSchedule(Graph& graph, const NpuConfig& config,
-                                      const ScheduleOptions& options, int64_t limit_percent) {
+                                      const ScheduleOptions& options, int64_t limit_percent,
+                                      SearchMonitor& monitor, std::vector<ScheduleTrial>& trials) {
   ScheduleOptions judged = options;
   if (!options.double_buffer) judged.double_buffer = judged.hoist = true;
-  const std::vector<Residency> orders = PlanBothOrders(graph, config, options, limit_percent);
+  const std::vector<Residency> orders =
+      PlanBothOrders(graph, config, options, limit_percent, monitor);
   const std::vector<Candidate> candidates = CandidatesOf(orders);
-  absl::StatusOr<Schedule> best = Realize(candidates[0], config, judged);
+  Realized first = Realize(candidates[0], config, judged, monitor);
+  absl::StatusOr<Schedule> best = std::move(first.schedule);
+  AddTrials(std::move(first.trials), best.ok(), trials);
   const bool is_long = best.ok() && best->lowered.commands.size() > kLongProgram;
-  std::vector<std::future<absl::StatusOr<Schedule>>> attempts;
+  std::vector<std::future<Realized>> attempts;
   for (size_t i = 1; i < candidates.size(); ++i) {
     if (is_long && candidates[i].order != candidates[0].order) break;
-    attempts.push_back(std::async(std::launch::async, [&config, &judged, &candidates, i] {
-      return Realize(candidates[i], config, judged);
-    }));
+    attempts.push_back(std::async(
+        std::launch::async, [&, i] { return Realize(candidates[i], config, judged, monitor); }));
   }
   size_t best_index = 0;
   for (size_t i = 0; i < attempts.size(); ++i) {
-    absl::StatusOr<Schedule> attempt = attempts[i].get();
-    if (!IsBetter(attempt, best)) continue;
-    best = std::move(attempt);
+    Realized attempt = attempts[i].get();
+    const bool is_better = IsBetter(attempt.schedule, best);
+    AddTrials(std::move(attempt.trials), is_better, trials);
+    if (!is_better) continue;
+    best = std::move(attempt.schedule);
     best_index = i + 1;
   }
   const Candidate& chosen = candidates[best_index];
-  if (best.ok() && !options.double_buffer) best = Realize(chosen, config, options);
+  if (best.ok() && !options.double_buffer) {
+    Realized again = Realize(chosen, config, options, monitor);
+    best = std::move(again.schedule);
+    AddTrials(std::move(again.trials), true, trials);
+  }
   if (best.ok()) graph = chosen.order->graph;
   return best;
 }
 
 absl::StatusOr<Schedule> WithResidency(Graph& graph, const NpuConfig& config,
-                                       const ScheduleOptions& options) {
+                                       const ScheduleOptions& options, SearchMonitor& monitor,
+                                       std::vector<ScheduleTrial>& trials) {
   absl::StatusOr<Schedule> schedule = ResourceExhausted("nothing fits on chip");
   for (const int64_t limit_percent : kResidencyPercent) {
-    schedule = BestSchedule(graph, config, options, limit_percent);
+    schedule = BestSchedule(graph, config, options, limit_percent, monitor, trials);
     if (schedule.ok() || !absl::IsResourceExhausted(schedule.status())) break;
   }
   return schedule;
@@ -293,11 +224,11 @@ std::optional<int64_t> SmallestScratchpad(const Graph& graph, NpuConfig config,
   options.command_limit = kSearchCommandLimit;
   const auto fits = [&](int64_t size_bytes) {
     config.scratchpad.size_bytes = size_bytes;
-    const absl::StatusOr<Schedule> begun = Begin(graph, NothingOnChip(graph), options);
+    const absl::StatusOr<Schedule> begun = BeginSchedule(graph, NothingOnChip(graph), options);
     return begun.ok() &&
            std::any_of(kTilePercent.begin(), kTilePercent.end(), [&](int64_t tile_percent) {
-             const auto lowered = Lower(graph, config, options, *begun, tile_percent);
-             return lowered.ok() && Place(*lowered, config, options, 0).ok();
+             const auto lowered = LowerSchedule(graph, config, options, *begun, tile_percent);
+             return lowered.ok() && PlaceSchedule(*lowered, config, options, 0).ok();
            });
   };
   int64_t too_small = config.scratchpad.size_bytes, enough = too_small;
@@ -314,15 +245,25 @@ std::optional<int64_t> SmallestScratchpad(const Graph& graph, NpuConfig config,
   return enough;
 }
 
+// With values on chip, or else without.
+absl::StatusOr<Schedule> FindSchedule(Graph& graph, const NpuConfig& config,
+                                      const ScheduleOptions& options,
+                                      std::vector<ScheduleTrial>& trials) {
+  SearchMonitor monitor(options.progress);
+  if (options.resident || options.stripes) {
+    absl::StatusOr<Schedule> schedule = WithResidency(graph, config, options, monitor, trials);
+    if (schedule.ok() || !absl::IsResourceExhausted(schedule.status())) return schedule;
+  }
+  return WithNothingOnChip({graph, config, options, monitor}, trials);
+}
+
 }  // namespace
 
 absl::StatusOr<Schedule> ScheduleProgram(Graph& graph, const NpuConfig& config,
                                          const ScheduleOptions& options) {
-  if (options.resident || options.stripes) {
-    absl::StatusOr<Schedule> schedule = WithResidency(graph, config, options);
-    if (schedule.ok() || !absl::IsResourceExhausted(schedule.status())) return schedule;
-  }
-  absl::StatusOr<Schedule> schedule = WithNothingOnChip(graph, config, options);
+  std::vector<ScheduleTrial> trials;
+  absl::StatusOr<Schedule> schedule = FindSchedule(graph, config, options, trials);
+  if (schedule.ok()) schedule->trials = std::move(trials);
   if (schedule.ok() || !absl::IsResourceExhausted(schedule.status())) return schedule;
   const std::optional<int64_t> smallest = SmallestScratchpad(graph, config, options);
   const std::string advice =

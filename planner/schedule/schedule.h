@@ -2,11 +2,14 @@
 // prefetch for which the placement fits.
 #pragma once
 
+#include <functional>
 #include <optional>
+#include <vector>
 
 #include "planner/emit/emit.h"
 #include "planner/schedule/lower.h"
 #include "planner/schedule/place.h"
+#include "planner/schedule/schedule_progress.h"
 
 namespace berth {
 
@@ -20,6 +23,8 @@ struct ScheduleOptions {
   size_t command_limit = 1000000;  // longer programs count as not fitting
   int64_t pool_budget_bytes = 0;   // 0: no limit
   StorageOptions storage;          // what stands where, before anything is on chip
+  // Told how far the search is, by several threads, one at a time. Null: nobody asks.
+  std::function<void(const ScheduleProgress&)> progress;
 };
 
 struct Schedule {
@@ -32,6 +37,10 @@ struct Schedule {
   EmittedProgram emitted;
   int64_t makespan_cycles = 0;  // of the program, simulated
   int64_t dram_cycles = 0;      // its bytes at the peak rate
+  // How it was found: on_chip.segments with what else was tried (empty where nothing was), and the
+  // plans that were timed.
+  std::vector<SegmentInfo> segments;
+  std::vector<ScheduleTrial> trials;
 
   // What the search minimises: bytes that are not moved save energy and leave room for others.
   int64_t Objective() const { return makespan_cycles + dram_cycles; }

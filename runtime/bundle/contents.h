@@ -108,6 +108,39 @@ struct DynamicModel {
   DType float_storage = DType::kFloat32;  // kFloat16, kBFloat16: floats are stored at half size
 };
 
+// A way to compute a run of ops together, and what it costs by the planner's search.
+struct SegmentWay {
+  uint32_t begin_op = 0, end_op = 0;  // positions in the table of ops, half open
+  int32_t parts = 1;                  // > 1: bands of rows on chip, part by part
+  int32_t spare_parts = 0;            // see Segment (planner/storage/on_chip_plan.h)
+  bool is_skewed = false, moves_in_place = false;
+  int64_t resident_bytes = 0;  // of values that stay on chip behind it
+  int64_t cost_cycles = 0;     // what the search minimises, from the first op to the end of this
+};
+
+// What was chosen for a run of ops, and what else was tried that ends with the same op.
+struct SegmentInfo {
+  static constexpr size_t kMostOthers = 3;
+
+  SegmentWay chosen;
+  int64_t costed = 0;              // ways that were worked out
+  int64_t too_large = 0;           // that did not fit
+  int64_t ruled_out = 0;           // that could not be better, by their bound
+  std::vector<SegmentWay> others;  // the cheapest but for the chosen one
+};
+
+// A whole plan that was placed, emitted and timed.
+struct ScheduleTrial {
+  bool is_reordered = false;  // in the order that keeps readers near
+  bool bands_spread = false;  // of the search that believes that bands of rows spread
+  bool has_resident = true;   // with values or rows on chip between ops
+  int32_t tile_percent = 0;   // of the scratchpad, that the buffers of a tile may take
+  int32_t hoist_percent = 0;  // likewise, that may be live when loads are hoisted; 0: none are
+  bool is_chosen = false;
+  int64_t makespan_cycles = 0;  // 0: it found no places
+  int64_t dram_cycles = 0;      // its bytes at the peak rate
+};
+
 struct BundleContents {
   std::string model_name;
   NpuConfig config;
@@ -120,6 +153,10 @@ struct BundleContents {
   std::vector<ValueInfo> values;          // in order of the graph
   std::vector<std::string> buffer_names;  // Slot::name
   std::vector<MemoryPlan> memories;
+  // How the plan was found: one segment behind the other over all ops, and what was timed. Both
+  // empty where nobody said so.
+  std::vector<SegmentInfo> segments;
+  std::vector<ScheduleTrial> trials;
   // Neighbours of the simulated figures: MACs at the full array rate of their dtype against
   // compulsory DRAM bytes at peak bandwidth; weights once + inputs + outputs.
   int64_t cycles_lower_bound = 0;

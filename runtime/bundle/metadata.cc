@@ -2,6 +2,7 @@
 
 #include "bundle_generated.h"
 #include "runtime/bundle/dynamic_model.h"
+#include "runtime/bundle/search_tables.h"
 
 namespace berth {
 namespace {
@@ -131,6 +132,7 @@ absl::Status ReadMetadata(absl::Span<const std::byte> bytes, absl::Span<const st
   }
   BERTH_RETURN_IF_ERROR(ReadMachine(metadata, contents.program));
   BERTH_RETURN_IF_ERROR(ReadValues(metadata, contents));
+  BERTH_RETURN_IF_ERROR(ReadSearch(metadata, contents));
   BERTH_RETURN_IF_ERROR(ReadStates(metadata, contents));
   BERTH_RETURN_IF_ERROR(ReadMemories(metadata, contents));
   contents.cycles_lower_bound = metadata.cycles_lower_bound();

@@ -12,6 +12,7 @@
 #include "runtime/bundle/bundle.h"
 #include "runtime/bundle/dynamic_model.h"
 #include "runtime/bundle/layout.h"
+#include "runtime/bundle/search_tables.h"
 
 namespace berth {
 namespace {
@@ -86,13 +87,15 @@ void PackMetadata(flatbuffers::FlatBufferBuilder& builder, const BundleContents&
   const auto memories = PackAll<fb::MemoryPlan>(builder, contents.memories);
   const auto values = PackAll<fb::ValueInfo>(builder, contents.values);
   const auto states = PackAll<fb::StateInfo>(builder, contents.states);
+  const auto segments = PackSegments(builder, contents.segments);
+  const auto trials = PackTrials(builder, contents.trials);
   flatbuffers::Offset<fb::DynamicModel> dynamic;
   if (contents.dynamic) dynamic = PackDynamicModel(builder, *contents.dynamic, graph_constants);
   builder.Finish(fb::CreateMetadata(
       builder, model_name, config_json, inputs, outputs, ops, buffer_names, engine_list,
       region_list, memories, contents.program.scratchpad_bytes, contents.program.accumulator_bytes,
       contents.cycles_lower_bound, contents.dram_bytes_lower_bound, contents.compile_ms, values,
-      states, contents.cycles_lower_bound_mapped, dynamic));
+      states, contents.cycles_lower_bound_mapped, dynamic, segments, trials));
 }
 
 struct Section {

@@ -57,6 +57,21 @@ TEST_F(CliInspect, TextHasOnePartPerView) {
   }
 }
 
+TEST_F(CliInspect, WhyOfAnOp) {
+  const Json ops = Inspect({"--json"}).Json()["ops"];
+  const std::string name = ops[0]["name"];
+  const CliResult result = Inspect({"--why", name, "--json"});
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  const Json json = result.Json();
+  const Json& why = json.contains("why_op") ? json["why_op"] : json["why"];
+  EXPECT_EQ(why["name"], name);
+  EXPECT_EQ(why["decision"], ops[0]["decision"]);
+  EXPECT_TRUE(why.contains("bound_by"));
+  const CliResult text = Inspect({"--why", name});
+  EXPECT_NE(text.out.find("op 0 '" + name + "'"), std::string::npos) << text.out;
+  EXPECT_NE(text.out.find("bound by "), std::string::npos) << text.out;
+}
+
 TEST_F(CliInspect, UnknownValue) {
   const CliResult result = Inspect({"--timeline", "--why", "score"});
   EXPECT_EQ(result.exit_code, 1);

@@ -24,8 +24,9 @@ struct BranchedNames {
 };
 
 // Two branches that meet in a sum, which is written over one of them; two values side by side in a
-// third; a flattened view: every way in which values share bytes.
-inline BundleContents BranchedContents(const BranchedNames& names = {}) {
+// third; a flattened view: every way in which values share bytes. `on_chip`: they need not stand in
+// the pool.
+inline BundleContents BranchedContents(const BranchedNames& names = {}, bool on_chip = false) {
   ModelBuilder builder(13, "branched");
   builder.Input(names.image, {1, 4, 12, 12});
   builder.Output("scores", {1, 6});
@@ -50,7 +51,7 @@ inline BundleContents BranchedContents(const BranchedNames& names = {}) {
   const ScratchFolder folder;
   CompileOptions options;
   options.config = *LoadTarget("edge");
-  options.resident = options.stripes = false;  // what is inspected stands in the pool
+  options.resident = options.stripes = on_chip;
   absl::StatusOr<BundleContents> contents =
       CompileModel(folder.Write("branched.onnx", builder.model), options);
   EXPECT_TRUE(contents.ok()) << contents.status();
