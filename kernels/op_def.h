@@ -117,6 +117,9 @@ struct TileBudget {
   // Sums of floats stay whole, in the order of their operands, if at all possible: partial sums
   // round otherwise.
   bool whole_sums = false;
+  // What every command counts beside its work: more than 0 where programs should be short because
+  // it takes time to make them.
+  int64_t command_cycles = 0;
 };
 // ResourceExhausted: the smallest tile costs `least` where only `available` is there.
 absl::Status TileTooLarge(const TileCost& least, const TileBudget& available);

@@ -9,62 +9,81 @@
 namespace berth {
 namespace {
 
-struct Record {
-  uint32_t command;
-  Access access;
-  int64_t last_visit = -1;  // the access that has looked at this record already
+// What most comparisons need of an access; the whole of it is looked at only where these meet.
+struct Extent {
+  int64_t begin_bytes = 0, end_bytes = 0;
+  uint32_t command = 0;
+  uint32_t last_visit = UINT32_MAX;  // the access that has looked at this one already
 };
+
+bool HasSameBytes(const Access& a, const Access& b) {
+  return a.offset_bytes == b.offset_bytes && a.run_bytes == b.run_bytes &&
+         std::equal(a.extent, a.extent + 4, b.extent) &&
+         std::equal(a.stride_bytes, a.stride_bytes + 4, b.stride_bytes);
+}
 
 // The accesses seen so far in one address space, by granule of its bytes.
 class Granules {
  public:
   explicit Granules(int64_t size_bytes)
-      : granule_bytes_(std::max<int64_t>(512, AlignUp(CeilDiv(size_bytes, 8192), 64))),
+      : granule_bytes_(
+            std::max(kLeastGranuleBytes, AlignUp(CeilDiv(size_bytes, kGranules), int64_t{64}))),
         lists_(static_cast<size_t>(CeilDiv(size_bytes, granule_bytes_))) {}
 
-  // Reports every earlier record that conflicts with `access`, then adds it.
+  // Reports every earlier access that conflicts with `access`, then adds it.
   void Visit(uint32_t command, const Access& access, std::vector<uint32_t>& found) {
-    const uint32_t id = static_cast<uint32_t>(records_.size());
-    records_.push_back({command, access});
-    const int64_t end_bytes = access.end_bytes();
-    const bool dense_write = access.is_write && access.run_bytes == end_bytes - access.offset_bytes;
-    const int64_t last = (end_bytes - 1) / granule_bytes_;
+    const auto id = static_cast<uint32_t>(extents_.size());
+    extents_.push_back({access.offset_bytes, access.end_bytes(), command});
+    accesses_.push_back(access);
+    const int64_t last = (extents_[id].end_bytes - 1) / granule_bytes_;
     for (int64_t g = access.offset_bytes / granule_bytes_; g <= last; ++g) {
       Lists& lists = lists_[static_cast<size_t>(g)];
       Look(lists.writes, id, found);
-      if (access.is_write) Look(lists.reads, id, found);
-      if (dense_write) Supersede(lists, g, id);
+      if (access.is_write) {
+        Look(lists.reads, id, found);
+        Supersede(lists, g, id);
+      }
       (access.is_write ? lists.writes : lists.reads).push_back(id);
     }
   }
 
  private:
+  static constexpr int64_t kLeastGranuleBytes = 2048, kGranules = 256;
+
   struct Lists {
-    std::vector<uint32_t> reads, writes;  // positions in records_
+    std::vector<uint32_t> reads, writes;  // positions in extents_ and accesses_
   };
 
   void Look(const std::vector<uint32_t>& list, uint32_t id, std::vector<uint32_t>& found) {
-    const Record& now = records_[id];
+    const Extent now = extents_[id];
     for (const uint32_t other : list) {
-      Record& record = records_[other];
-      if (record.last_visit == id || record.command == now.command) continue;
-      record.last_visit = id;
-      if (MayOverlap(record.access, now.access)) found.push_back(record.command);
+      Extent& before = extents_[other];
+      if (before.begin_bytes >= now.end_bytes || before.end_bytes <= now.begin_bytes ||
+          before.last_visit == id || before.command == now.command) {
+        continue;
+      }
+      before.last_visit = id;
+      if (MayOverlap(accesses_[other], accesses_[id])) found.push_back(before.command);
     }
   }
 
-  // A dense write over all that a record spans in this granule conflicts with the record, so that
-  // whoever conflicts with the record here later conflicts with the write too: the record need not
-  // be kept. Accesses of the same command stay, since the write is not ordered after them.
+  // A write over all bytes of an access in this granule conflicts with it, so that whoever
+  // conflicts with the access here later conflicts with the write too: the access need not be kept.
+  // Those of the same command stay, since the write is not ordered after them.
   void Supersede(Lists& lists, int64_t granule, uint32_t id) {
-    const Record& write = records_[id];
+    const Extent write = extents_[id];
+    const bool is_dense = accesses_[id].run_bytes == write.end_bytes - write.begin_bytes;
     const int64_t begin_bytes = granule * granule_bytes_;
     const int64_t end_bytes = begin_bytes + granule_bytes_;
     const auto covered = [&](uint32_t other) {
-      const Record& record = records_[other];
-      return record.command != write.command &&
-             write.access.offset_bytes <= std::max(record.access.offset_bytes, begin_bytes) &&
-             write.access.end_bytes() >= std::min(record.access.end_bytes(), end_bytes);
+      const Extent& before = extents_[other];
+      if (before.command == write.command) return false;
+      if (is_dense) {
+        return write.begin_bytes <= std::max(before.begin_bytes, begin_bytes) &&
+               write.end_bytes >= std::min(before.end_bytes, end_bytes);
+      }
+      return write.begin_bytes == before.begin_bytes && write.end_bytes == before.end_bytes &&
+             HasSameBytes(accesses_[id], accesses_[other]);
     };
     std::erase_if(lists.reads, covered);
     std::erase_if(lists.writes, covered);
@@ -72,7 +91,8 @@ class Granules {
 
   int64_t granule_bytes_;
   std::vector<Lists> lists_;
-  std::vector<Record> records_;
+  std::vector<Extent> extents_;
+  std::vector<Access> accesses_;
 };
 
 class HazardFinder {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <future>
 
 #include "base/checked_math.h"
 #include "npu_sim/conflict_graph.h"
@@ -57,6 +58,7 @@ struct Stages {
   HalfSummary half;
   DramPlan dram;
   Schedule schedule;
+  ConflictGraph conflicts;
 };
 
 // Calls the host's dump with a text that is only made when there is one to call.
@@ -121,6 +123,7 @@ absl::Status MakeProgram(const CompileOptions& options, Stages& stages) {
   schedule_options.hoist = options.double_buffer && options.prefetch;
   schedule_options.reorder = options.reorder;
   schedule_options.search = options.search;
+  schedule_options.command_cycles = options.command_cycles;
   schedule_options.resident = options.resident;
   schedule_options.stripes = options.stripes;
   schedule_options.pool_budget_bytes = options.pool_budget_bytes;
@@ -136,8 +139,12 @@ absl::Status MakeProgram(const CompileOptions& options, Stages& stages) {
   }
   Dump(options, "tiles", [&] { return DumpTiles(stages.schedule.lowered); });
   Dump(options, "program", [&] { return DumpProgram(stages.schedule.emitted.program.view()); });
-  BERTH_RETURN_IF_ERROR(CheckDramCapacity(stages.schedule.emitted.program, options.config));
-  const absl::Status proof = VerifyProgram(stages.schedule.emitted.program.view(), options.config);
+  const TileProgram& program = stages.schedule.emitted.program;
+  BERTH_RETURN_IF_ERROR(CheckDramCapacity(program, options.config));
+  std::future<ConflictGraph> conflicts = std::async(
+      std::launch::async, [&] { return BuildConflictGraph(ComputeHazards(program.view())); });
+  const absl::Status proof = VerifyProgram(program.view(), options.config);
+  stages.conflicts = conflicts.get();
   if (!proof.ok()) return Internal("the plan does not verify: {}", ToStd(proof.message()));
   return absl::OkStatus();
 }
@@ -170,7 +177,7 @@ BundleContents ToContents(const CompileOptions& options, Stages stages) {
   contents.values =
       DescribeValues(stages.graph, stages.schedule.storage, stages.schedule.emitted.pool_slots);
   contents.program = std::move(stages.schedule.emitted.program);
-  contents.conflicts = BuildConflictGraph(ComputeHazards(contents.program.view()));
+  contents.conflicts = std::move(stages.conflicts);
   contents.buffer_names = std::move(stages.schedule.emitted.buffer_names);
   contents.constants = std::move(*stages.schedule.lowered.constants);
   contents.ops = std::move(stages.schedule.lowered.ops);

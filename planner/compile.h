@@ -50,6 +50,9 @@ struct CompileOptions {
   bool reorder = true;
   bool prefetch = true;
   bool search = true;
+  // What a command counts beside its work where tiles are chosen: more than 0 for a program that is
+  // made soon rather than one that runs soon.
+  int64_t command_cycles = 0;
   // Highest pool height in bytes; 0: the machine's DRAM.
   int64_t pool_budget_bytes = 0;
   // Told how far the search for a schedule is (ScheduleOptions::progress).

@@ -7,6 +7,9 @@
 namespace berth {
 namespace {
 
+// To make a command takes as long on the host as to run it for about so many cycles.
+constexpr int64_t kCommandCycles = 4000;
+
 CompileOptions OptionsFor(const LoweringRequest& request, const ConstantEvaluator& evaluator) {
   CompileOptions options;
   options.config = request.config;
@@ -24,6 +27,7 @@ GraphLowering MakeFastLowering(ConstantEvaluator evaluator) {
     options.reorder = false;
     options.prefetch = false;
     options.search = false;
+    options.command_cycles = kCommandCycles;
     return CompileGraph(std::move(graph), options);
   };
 }

@@ -223,8 +223,9 @@ int64_t CommandCyclesOf(const ConvProblem& p, const Extents& extent, const NpuCo
   return ComputeCycles(command, machine);
 }
 
-// Of all commands of the op.
-int64_t MatrixCycles(const ConvProblem& p, const TileShape& t, const NpuConfig& machine) {
+// Of all commands of the op, each with `command_cycles` more.
+int64_t MatrixCycles(const ConvProblem& p, const TileShape& t, const NpuConfig& machine,
+                     int64_t command_cycles) {
   const Convolution& conv = p.conv;
   int64_t images = conv.batch * conv.axis3(0).output * conv.axis3(0).kernel;
   if (conv.transposed) images *= conv.axis3(1).stride * conv.axis3(2).stride;
@@ -243,8 +244,8 @@ int64_t MatrixCycles(const ConvProblem& p, const TileShape& t, const NpuConfig& 
   ForTileSizes(all_channels, SplitChannels(p, t), [&](int64_t channels, int64_t tiles) {
     ForTileSizes(channels, t[kConvCommandChannels], [&](int64_t split, int64_t splits) {
       ForTileSizes(conv.group_inputs(), t[kConvIn], [&](int64_t inputs, int64_t sums) {
-        cycles +=
-            tiles * splits * sums * CommandCyclesOf(p, {rows, columns, split, inputs}, machine);
+        const Extents extent = {rows, columns, split, inputs};
+        cycles += tiles * splits * sums * (CommandCyclesOf(p, extent, machine) + command_cycles);
       });
     });
   });
@@ -262,7 +263,8 @@ int64_t Objective(const ConvProblem& p, const TileShape& t, const TileBudget& bu
   TileTime time;
   time.sums_over_tiles = SumsOverTiles(p, t);
   time.whole_sums = budget.whole_sums && IsFloat(p.call.input(0).dtype);
-  time.matrix_cycles = MatrixCycles(p, t, budget.machine);
+  time.matrix_cycles = MatrixCycles(p, t, budget.machine, budget.command_cycles);
+  time.command_cycles = traffic.tiles * kMovesOfTile * budget.command_cycles;
   time.moved_bytes = std::min(traffic.weights_outer_bytes, traffic.image_outer_bytes) + output +
                      traffic.tiles * kTileOverheadBytes;
   // Nothing runs beside the first load and the last store, nor where the operand that stays changes

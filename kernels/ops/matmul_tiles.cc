@@ -133,8 +133,9 @@ MatMulTraffic TrafficOf(const MatMulProblem& p, const TileShape& t) {
   return traffic;
 }
 
-// Of all commands of the op.
-int64_t MatrixCycles(const MatMulProblem& p, const TileShape& t, const NpuConfig& machine) {
+// Of all commands of the op, each with `command_cycles` more.
+int64_t MatrixCycles(const MatMulProblem& p, const TileShape& t, const NpuConfig& machine,
+                     int64_t command_cycles) {
   if (!RunsOnMatrixUnit(p.call)) return 0;
   const MatrixProduct& m = p.product;
   const int64_t batch = Shape(m.batch).ElementCount();
@@ -146,7 +147,7 @@ int64_t MatrixCycles(const MatMulProblem& p, const TileShape& t, const NpuConfig
   ForTileSizes(m.columns, t[p.loops.columns], [&](int64_t columns, int64_t column_tiles) {
     ForTileSizes(m.inner, t[p.loops.inner], [&](int64_t inner, int64_t sums) {
       const Command command = MatrixCommand(Opcode::kGemm, {1, rows, columns, inner}, p.call);
-      cycles += column_tiles * sums * ComputeCycles(command, machine);
+      cycles += column_tiles * sums * (ComputeCycles(command, machine) + command_cycles);
     });
   });
   return cycles * matrices * CeilDiv(all_rows, rows);
@@ -162,7 +163,8 @@ int64_t Objective(const MatMulProblem& p, const TileShape& t, const TileBudget& 
   TileTime time;
   time.sums_over_tiles = SumsOverTiles(p, t);
   time.whole_sums = budget.whole_sums && IsFloat(p.call.input(0).dtype);
-  time.matrix_cycles = MatrixCycles(p, t, budget.machine);
+  time.matrix_cycles = MatrixCycles(p, t, budget.machine, budget.command_cycles);
+  time.command_cycles = traffic.tiles * kMovesOfTile * budget.command_cycles;
   time.moved_bytes = std::min(traffic.columns_outer_bytes, traffic.rows_outer_bytes) + output +
                      traffic.tiles * kTileOverheadBytes;
   time.exposed_bytes = ATileBytes(p, t) + BTileBytes(p, t) + OutputTileBytes(p, t);

@@ -12,6 +12,7 @@ namespace berth {
 
 struct TileTime {
   int64_t matrix_cycles = 0;
+  int64_t command_cycles = 0;    // beside the work (TileBudget::command_cycles), of all commands
   int64_t moved_bytes = 0;       // between DRAM and scratchpad, beside the computation
   int64_t exposed_bytes = 0;     // while nothing can be computed
   bool sums_over_tiles = false;  // an output is summed up in several commands
@@ -27,10 +28,13 @@ inline int64_t TotalCycles(const TileTime& time, const DramConfig& dram) {
   const int64_t longer = std::max(time.matrix_cycles, dram_cycles);
   const int64_t other = std::min(time.matrix_cycles, dram_cycles);
   const int64_t cycles = longer + other * kImperfectPercent / 100 + dram_cycles +
-                         PeakDramCycles(time.exposed_bytes, dram);
+                         PeakDramCycles(time.exposed_bytes, dram) + time.command_cycles;
   if (!time.sums_over_tiles) return cycles;
   return cycles + CeilDiv(cycles * (time.whole_sums ? kUnwantedSumsPercent : kSumsPercent), 100);
 }
+
+// Each tile has loads and a store beside its commands of the matrix unit.
+inline constexpr int64_t kMovesOfTile = 3;
 
 // A command of the matrix unit as far as its cycles go: extents and dtypes of the operands.
 inline Command MatrixCommand(Opcode opcode, const Extents& extent, const OpCall& call) {

@@ -6,7 +6,7 @@
 namespace berth::verify {
 namespace {
 
-constexpr int64_t kGranules = 512;
+constexpr int64_t kGranules = 128;
 constexpr int kMinGranuleShift = 6;
 
 }  // namespace

@@ -55,7 +55,11 @@ void WrittenBytes::MarkRun(int64_t begin, int64_t end) {
   for (int64_t word = begin / 64; word * 64 < end; ++word) {
     const uint64_t mask = MaskOf(word, begin, end);
     uint64_t& bits = bits_[static_cast<size_t>(word)];
-    unwritten_bytes_ -= std::popcount(mask & ~bits);
+    if (bits == 0 && mask == ~uint64_t{0}) {  // what most writes find
+      unwritten_bytes_ -= 64;
+    } else {
+      unwritten_bytes_ -= std::popcount(mask & ~bits);
+    }
     bits |= mask;
   }
 }

@@ -10,8 +10,8 @@
 namespace berth {
 namespace {
 
-constexpr int64_t kLeastGranuleBytes = 512;
-constexpr int64_t kGranules = 1024;
+constexpr int64_t kLeastGranuleBytes = 2048;
+constexpr int64_t kGranules = 128;
 
 // A command in flight, to whoever looks for it.
 struct Position {

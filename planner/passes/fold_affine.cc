@@ -111,9 +111,10 @@ Tensor ScaledWeights(const Node& node, const Tensor& weights, const std::vector<
   Tensor scaled = weights;
   const ChannelMap map = MapOfWeights(node, weights.shape());
   absl::Span<float> values = scaled.Values<float>();
-  for (size_t i = 0; i < values.size(); ++i) {
-    const auto channel = static_cast<size_t>(map.Channel(static_cast<int64_t>(i)));
-    values[i] = static_cast<float>(values[i] * scale[channel]);
+  const auto inner = static_cast<size_t>(map.inner);
+  for (size_t begin = 0; begin < values.size(); begin += inner) {
+    const double factor = scale[static_cast<size_t>(map.Channel(static_cast<int64_t>(begin)))];
+    for (float& value : values.subspan(begin, inner)) value = static_cast<float>(value * factor);
   }
   return scaled;
 }

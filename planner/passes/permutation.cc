@@ -1,6 +1,9 @@
 #include "planner/passes/permutation.h"
 
+#include <algorithm>
 #include <numeric>
+
+#include "npu_sim/units/strided_copy.h"
 
 namespace berth {
 
@@ -40,24 +43,49 @@ Shape Permuted(const Shape& shape, const Permutation& order) {
   return Shape(std::move(extents));
 }
 
+namespace {
+
+// The axes from `first` on, as loops that copy; axes of extent 1 need none.
+LoopNest NestOfLast(const Shape& shape, const std::vector<int64_t>& from,
+                    const std::vector<int64_t>& to, size_t first, int64_t element_bytes) {
+  LoopNest nest;
+  nest.operand_count = 2;
+  nest.element_bytes[0] = nest.element_bytes[1] = element_bytes;
+  size_t loop = 4;
+  for (size_t axis = to.size(); axis-- > first;) {
+    if (shape[static_cast<int>(axis)] == 1) continue;
+    nest.extent[--loop] = shape[static_cast<int>(axis)];
+    nest.stride_bytes[0][loop] = to[axis] * element_bytes;
+    nest.stride_bytes[1][loop] = from[axis] * element_bytes;
+  }
+  return nest;
+}
+
+}  // namespace
+
 Tensor Permuted(const Tensor& tensor, const Permutation& order) {
   const Shape shape = Permuted(tensor.shape(), order);
   Tensor result(TensorType{tensor.dtype(), shape});
-  const auto element_bytes = static_cast<size_t>(DTypeBytes(tensor.dtype()));
-  const std::vector<int64_t> dense = tensor.shape().DenseStrides();
-  std::vector<int64_t> strides;
-  for (const int axis : order) strides.push_back(dense[static_cast<size_t>(axis)]);
-  std::vector<int64_t> position(order.size(), 0);
-  const std::byte* source = tensor.bytes().data();
-  std::byte* target = result.bytes().data();
-  int64_t from = 0;
-  for (int64_t i = 0, count = shape.ElementCount(); i < count; ++i) {
-    std::memcpy(target + static_cast<size_t>(i) * element_bytes,
-                source + static_cast<size_t>(from) * element_bytes, element_bytes);
-    for (size_t axis = order.size(); axis-- > 0;) {
-      from += strides[axis];
+  if (shape.ElementCount() == 0) return result;
+  const std::vector<int64_t> dense = tensor.shape().DenseStrides(), to = shape.DenseStrides();
+  std::vector<int64_t> from;
+  for (const int axis : order) from.push_back(dense[static_cast<size_t>(axis)]);
+  // Four loops copy at once; axes before them are walked here.
+  const size_t first = order.size() - std::min<size_t>(order.size(), 4);
+  const int64_t element_bytes = DTypeBytes(tensor.dtype());
+  LoopNest nest = NestOfLast(shape, from, to, first, element_bytes);
+  std::vector<int64_t> position(first, 0);
+  for (int64_t i = 0, count = shape.Product(0, static_cast<int>(first)); i < count; ++i) {
+    int64_t source = 0, target = 0;
+    for (size_t axis = 0; axis < first; ++axis) {
+      source += position[axis] * from[axis];
+      target += position[axis] * to[axis];
+    }
+    nest.base[0] = result.bytes().data() + target * element_bytes;
+    nest.base[1] = const_cast<std::byte*>(tensor.bytes().data()) + source * element_bytes;
+    CopyStrided(nest);
+    for (size_t axis = first; axis-- > 0;) {
       if (++position[axis] < shape[static_cast<int>(axis)]) break;
-      from -= strides[axis] * position[axis];
       position[axis] = 0;
     }
   }

@@ -125,6 +125,7 @@ class ConstantPacker {
       if (storage_buffer.kind != RegionKind::kConstants) continue;
       sources_[storage_buffer.offset_bytes] = graph.values[i].constant.get();
     }
+    bytes_.reserve(static_cast<size_t>(table_base_bytes) + tables.size());
   }
 
   void Move(Operand& operand) {
@@ -209,6 +210,7 @@ SegmentBudget BudgetOf(const LoweringContext& context, const Segment& segment,
                             kBudgetStepBytes * kBudgetStepBytes;
   budget.scratchpad_limit_bytes = config.scratchpad.size_bytes;
   budget.accumulator_bytes = config.accumulator.size_bytes;
+  budget.command_cycles = options.command_cycles;
   return budget;
 }
 

@@ -36,6 +36,7 @@ struct LowerOptions {
   // rows leave; where an op's smallest tile is larger, it may take all of the machine's (and then
   // has no room for double buffering).
   int64_t tile_percent = 45;
+  int64_t command_cycles = 0;  // TileBudget::command_cycles
   // Tiles too small for the model make programs too long to be of use.
   size_t command_limit = 1000000;
 };

@@ -101,6 +101,7 @@ absl::StatusOr<Schedule> LowerSchedule(const Graph& graph, const NpuConfig& conf
                                        int64_t tile_percent) {
   LowerOptions lower_options;
   lower_options.command_limit = options.command_limit;
+  lower_options.command_cycles = options.command_cycles;
   lower_options.tile_percent = tile_percent;
   BERTH_ASSIGN_OR_RETURN(begun.lowered,
                          LowerGraph(graph, begun.storage, begun.on_chip, config, lower_options));

@@ -20,6 +20,7 @@ struct ScheduleOptions {
   bool stripes = true;             // runs of ops computed part by part
   bool reorder = true;             // the order that keeps readers near is tried, too
   bool search = true;              // off: the first plan and the deepest prefetch that fit
+  int64_t command_cycles = 0;      // LowerOptions: more for shorter programs
   size_t command_limit = 1000000;  // longer programs count as not fitting
   int64_t pool_budget_bytes = 0;   // 0: no limit
   StorageOptions storage;          // what stands where, before anything is on chip

@@ -46,14 +46,13 @@ absl::StatusOr<TileShape> ChooseTile(const LoweringContext& context, int step, c
   if (!known.empty()) return known;
   const OpDef& op = GetOpDef(call.node->kind);
   const NpuConfig& machine = context.builder.config();
-  absl::StatusOr<TileShape> tile = DefaultTile(
-      op, call,
-      {budget.scratchpad_bytes, budget.accumulator_bytes, machine, context.tables.whole_sums});
-  if (absl::IsResourceExhausted(tile.status())) {
-    tile = DefaultTile(op, call,
-                       {budget.scratchpad_limit_bytes, budget.accumulator_bytes, machine,
-                        context.tables.whole_sums});
-  }
+  const auto choose = [&](int64_t scratchpad_bytes) {
+    return DefaultTile(op, call,
+                       {scratchpad_bytes, budget.accumulator_bytes, machine,
+                        context.tables.whole_sums, budget.command_cycles});
+  };
+  absl::StatusOr<TileShape> tile = choose(budget.scratchpad_bytes);
+  if (absl::IsResourceExhausted(tile.status())) tile = choose(budget.scratchpad_limit_bytes);
   if (!tile.ok()) return Annotate(tile.status(), WhereIs(*call.node));
   known = *tile;
   return tile;

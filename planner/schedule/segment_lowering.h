@@ -17,6 +17,7 @@ struct SegmentBudget {
   // take up to the limit (and then has no room for double buffering).
   int64_t scratchpad_bytes = 0, scratchpad_limit_bytes = 0;
   int64_t accumulator_bytes = 0;  // the machine's: sums change hands without a wait
+  int64_t command_cycles = 0;     // TileBudget::command_cycles
 };
 
 // What is worked out once for a graph and used by every segment.
