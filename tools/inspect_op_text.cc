@@ -54,8 +54,9 @@ std::string LimitText(const OpExplanation& why) {
     case OpLimit::kBandwidth:
       return why.main == EngineKind::kDma
                  ? std::string("bandwidth: there is nothing to do but to move bytes")
-                 : fmt::format("bandwidth: its bytes take longer to cross than the {} unit works",
-                               unit);
+                 : fmt::format(
+                       "bandwidth: the {} unit waits longest for transfers, those for their bytes",
+                       unit);
     case OpLimit::kLatency:
       return fmt::format("latency: {} set-up and round trips of transfers",
                          why.main == EngineKind::kDma ? std::string("the transfers are small,")
