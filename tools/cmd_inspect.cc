@@ -123,8 +123,10 @@ absl::Status Run(const Flags& flags) {
   BERTH_ASSIGN_OR_RETURN(std::shared_ptr<const Bundle> bundle,
                          Bundle::Open(flags.bundle, LoadLevel::kTrusted));
   if (flags.HasView() && bundle->info().dynamic) {
-    return Unimplemented("'{}' is a dynamic bundle: it has no plan to view before a shape is known",
-                         flags.bundle);
+    return Unimplemented(
+        "'{}' is a dynamic bundle: it has no plan to view before its shapes are pinned "
+        "(berth compile --shape)",
+        flags.bundle);
   }
   if (flags.HasView()) return ShowViews(flags, std::move(bundle));
   if (!flags.json) return PrintSummary(flags.bundle, *bundle);

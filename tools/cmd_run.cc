@@ -157,9 +157,11 @@ void AddRunCommand(CLI::App& app, CommandAction& action) {
   auto flags = std::make_shared<Flags>();
   CLI::App* command = app.add_subcommand("run", "Run a bundle on the simulated machine");
   command->add_option("bundle", flags->bundle, "Bundle file")->required();
-  command->add_option("--input", flags->inputs,
-                      "name=file.npy or position=file.npy; random values where not given; an "
-                      "input given several times makes as many runs in sequence");
+  command->add_option(
+      "--input", flags->inputs,
+      "name=file.npy or position=file.npy, or name=1x3x224x224 for random values of "
+      "that shape; random values where not given; an input given several times "
+      "makes as many runs in sequence");
   command->add_option("--output-dir", flags->output_directory,
                       "Write output_0.npy, output_1.npy, ... there; of several runs in sequence "
                       "into run_0, run_1, ...");

@@ -70,6 +70,20 @@ absl::StatusOr<InputSequence> ParseInputs(const std::vector<TensorInfo>& infos,
   return sequence;
 }
 
+namespace {
+
+// Random values where `source` is a shape rather than a file.
+absl::StatusOr<Tensor> ReadOrMake(const std::string& source, DType dtype, uint64_t seed) {
+  if (!std::filesystem::exists(source)) {
+    if (const auto shape = ParseShape(source); shape.ok()) {
+      return RandomTensor(TensorType{dtype, *shape}, seed);
+    }
+  }
+  return ReadNpy(source);
+}
+
+}  // namespace
+
 absl::StatusOr<std::vector<Tensor>> InputsOfRun(const std::vector<TensorInfo>& infos,
                                                 const InputSequence& sequence, int run,
                                                 uint64_t seed) {
@@ -78,15 +92,17 @@ absl::StatusOr<std::vector<Tensor>> InputsOfRun(const std::vector<TensorInfo>& i
   for (size_t i = 0; i < infos.size(); ++i) {
     const std::vector<std::string>& files = sequence.files[i];
     if (files.empty() && infos[i].has_free_shape) {
-      return InvalidArgument("input {} ('{}') is {}: its shape is free, so it must be given", i,
-                             infos[i].name, DescribeTensor(infos[i]));
+      return InvalidArgument(
+          "input {} ('{}') is {}: its shape is free, so that it must be "
+          "given (--input {}=FILE.npy, or {}=SHAPE for random values)",
+          i, infos[i].name, DescribeTensor(infos[i]), i, i);
     }
     if (files.empty()) {
       inputs.push_back(RandomTensor(infos[i].type, first_seed + i));
       continue;
     }
     const std::string& file = files[files.size() == 1 ? 0 : static_cast<size_t>(run)];
-    BERTH_ASSIGN_OR_RETURN(Tensor tensor, ReadNpy(file));
+    BERTH_ASSIGN_OR_RETURN(Tensor tensor, ReadOrMake(file, infos[i].type.dtype, first_seed + i));
     const bool fits = infos[i].has_free_shape ? tensor.dtype() == infos[i].type.dtype
                                               : tensor.type() == infos[i].type;
     if (!fits) {

@@ -18,7 +18,7 @@ absl::StatusOr<std::vector<Tensor>> MakeInputs(const std::vector<TensorInfo>& in
 // The inputs of several runs, one after the other: an input that is given once is the same in all
 // of them, one that is given as often as there are runs is given in order.
 struct InputSequence {
-  std::vector<std::vector<std::string>> files;  // of each input; none: random values
+  std::vector<std::vector<std::string>> files;  // of each input, or shapes; none: random values
   int runs = 1;
 };
 // `runs` 0: as many as the input that is given most often. InvalidArgument for numbers that differ.
