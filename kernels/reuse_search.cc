@@ -55,11 +55,12 @@ class Searcher {
     }
   }
 
-  TileShape OnChain(const TileShape& tile, size_t step) const {
-    TileShape joined = tile;
-    for (size_t loop : search_.chain) joined[loop] = chain_[step][loop];
-    if (search_.complete) search_.complete(joined);
-    return joined;
+  // In one place for all: a search looks at thousands of tiles.
+  const TileShape& OnChain(const TileShape& tile, size_t step) {
+    joined_ = tile;
+    for (size_t loop : search_.chain) joined_[loop] = chain_[step][loop];
+    if (search_.complete) search_.complete(joined_);
+    return joined_;
   }
 
   void TryChain(const TileShape& tile) {
@@ -77,7 +78,7 @@ class Searcher {
     // Smaller tiles overlap loads with work: a few steps further may be better.
     constexpr size_t kLookAhead = 4;
     for (size_t step = low; step < std::min(low + kLookAhead, chain_.size()); ++step) {
-      const TileShape joined = OnChain(tile, step);
+      const TileShape& joined = OnChain(tile, step);
       if (step == low || Fits(joined)) Consider(joined);
     }
   }
@@ -97,6 +98,7 @@ class Searcher {
 
   const ReuseSearch& search_;
   std::vector<TileShape> chain_;
+  TileShape joined_;
   std::optional<TileShape> best_;
   int64_t best_objective_ = 0;
 };

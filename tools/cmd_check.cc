@@ -15,6 +15,7 @@
 #include "tools/progress.h"
 #include "tools/quantization_steps.h"
 #include "tools/report_text.h"
+#include "tools/search_progress.h"
 
 namespace berth {
 namespace {
@@ -234,8 +235,11 @@ absl::Status CheckCase(const Flags& flags, CompileOptions options, const Case& o
   // The case decides the shapes that the model leaves open, unless the user pinned them.
   for (const Tensor& input : one.inputs) options.shapes_by_position.push_back(input.shape());
   if (program == nullptr) {
-    progress.Say(fmt::format("{}: planning '{}'", one.name, flags.model));
+    const std::string what = fmt::format("{}: planning '{}'", one.name, flags.model);
+    progress.Say(what);
+    ShowSearch(what, progress, options);
     BERTH_ASSIGN_OR_RETURN(program, CompileFor(flags, options));
+    options.progress = nullptr;
   }
   progress.Say(fmt::format("{}: running '{}'", one.name, flags.model));
   BERTH_ASSIGN_OR_RETURN(const std::vector<double> steps,

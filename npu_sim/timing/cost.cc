@@ -190,19 +190,6 @@ CommandCost CostModel::Cost(const Command& command) const {
   return HostCommand(command);
 }
 
-int64_t CostModel::ComputeCycles(const Command& command) const {
-  switch (EngineOf(command.opcode)) {
-    case EngineKind::kMatrix: {
-      const ArrayCycles cycles = CostOfMatrix(command, config_.matrix).cycles;
-      return cycles.lead + cycles.steady + cycles.drain;
-    }
-    case EngineKind::kVector:
-      return CostOfVector(command, config_.vector).cycles;
-    default:
-      return Cost(command).total_cycles();
-  }
-}
-
 }  // namespace timing
 
 int64_t PeakDramCycles(int64_t bytes, const DramConfig& dram) {
@@ -214,7 +201,16 @@ int64_t CommandCycles(const Command& command, const NpuConfig& config) {
 }
 
 int64_t ComputeCycles(const Command& command, const NpuConfig& config) {
-  return timing::CostModel(config).ComputeCycles(command);
+  switch (EngineOf(command.opcode)) {
+    case EngineKind::kMatrix: {
+      const timing::ArrayCycles cycles = timing::CostOfMatrix(command, config.matrix).cycles;
+      return cycles.lead + cycles.steady + cycles.drain;
+    }
+    case EngineKind::kVector:
+      return timing::CostOfVector(command, config.vector).cycles;
+    default:
+      return CommandCycles(command, config);
+  }
 }
 
 int64_t CommandMacs(const Command& command) {

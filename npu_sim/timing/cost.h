@@ -31,8 +31,6 @@ class CostModel {
   explicit CostModel(const NpuConfig& config) : config_(config), dram_(config) {}
 
   CommandCost Cost(const Command& command) const;
-  // The unit alone: no ports, no banks.
-  int64_t ComputeCycles(const Command& command) const;
   const DramCost& dram() const { return dram_; }
   const NpuConfig& config() const { return config_; }
 

@@ -21,6 +21,7 @@ class BandPlanner {
 
   std::optional<BandPlan> Run() {
     plan_.band_of_buffer.assign(storage_.buffers.size(), -1);
+    tracked_of_buffer_.assign(storage_.buffers.size(), -1);
     plan_.axes.assign(static_cast<size_t>(segment_.end_step - segment_.begin_step), kRowAxis);
     plan_.makes.resize(static_cast<size_t>(segment_.end_step - segment_.begin_step));
     if (!FindSteps() || !FindTracked()) return std::nullopt;
@@ -52,10 +53,8 @@ class BandPlanner {
   const StoragePlace& PlaceOf(ValueId id) const { return storage_.places[Index(id)]; }
   Tracked* TrackedOf(ValueId id) {
     const int buffer = PlaceOf(id).buffer;
-    if (buffer < 0) return nullptr;
-    const auto found = std::find_if(tracked_.begin(), tracked_.end(),
-                                    [&](const Tracked& t) { return t.buffer == buffer; });
-    return found == tracked_.end() ? nullptr : &*found;
+    const int tracked = buffer < 0 ? -1 : tracked_of_buffer_[static_cast<size_t>(buffer)];
+    return tracked < 0 ? nullptr : &tracked_[static_cast<size_t>(tracked)];
   }
 
   // The steps that run, each with one output of rows.
@@ -96,12 +95,13 @@ class BandPlanner {
   }
 
   Tracked& TrackedBuffer(int buffer) {
-    for (Tracked& tracked : tracked_) {
-      if (tracked.buffer == buffer) return tracked;
+    int& tracked = tracked_of_buffer_[static_cast<size_t>(buffer)];
+    if (tracked < 0) {
+      tracked = static_cast<int>(tracked_.size());
+      tracked_.emplace_back();
+      tracked_.back().buffer = buffer;
     }
-    tracked_.emplace_back();
-    tracked_.back().buffer = buffer;
-    return tracked_.back();
+    return tracked_[static_cast<size_t>(tracked)];
   }
 
   bool FindTracked() {
@@ -366,6 +366,7 @@ class BandPlanner {
   const Segment& segment_;
   std::vector<int> steps_;
   std::vector<Tracked> tracked_;
+  std::vector<int> tracked_of_buffer_;  // position in tracked_; -1: none
   std::set<int> untrackable_;
   BandPlan plan_;
 };
