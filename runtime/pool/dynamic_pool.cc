@@ -21,6 +21,8 @@ using Extent = OffsetAllocator::Extent;
 constexpr int64_t kLargestLimitBytes = int64_t{1} << 40;
 constexpr int64_t kLargestRangeBytes = int64_t{1} << 40;  // of all lanes
 constexpr int64_t kSmallestLaneBytes = 1 << 16;           // whole pages of any machine
+// Where the process may not have that many addresses, lanes are smaller down to this.
+constexpr int64_t kLeastLaneBytes = int64_t{1} << 28;
 constexpr int kMostLanes = 64;
 // A lane has so many times the limit of addresses, so that holes never make it fail.
 constexpr int64_t kAddressesPerLimit = 4;
@@ -104,16 +106,23 @@ absl::StatusOr<std::unique_ptr<DynamicPool>> DynamicPool::Create(DynamicPoolOpti
   if (options.lanes < 1 || options.lanes > kMostLanes) {
     return InvalidArgument("dynamic pool: {} lanes, possible 1 to {}", options.lanes, kMostLanes);
   }
+  const int64_t least_lane_bytes =
+      options.limit_bytes == 0 ? kLeastLaneBytes : std::min(options.limit_bytes, kLeastLaneBytes);
   if (options.limit_bytes == 0) options.limit_bytes = kLargestLimitBytes;
   BERTH_RETURN_IF_ERROR(CheckSizes(options));
   const auto wanted_bytes = static_cast<uint64_t>(options.limit_bytes * kAddressesPerLimit);
-  const int64_t lane_bytes = std::max<int64_t>(
+  int64_t lane_bytes = std::max<int64_t>(
       std::min(static_cast<int64_t>(std::bit_ceil(wanted_bytes)),
                kLargestRangeBytes / static_cast<int64_t>(std::bit_ceil(unsigned(options.lanes)))),
       kSmallestLaneBytes);
-  BERTH_ASSIGN_OR_RETURN(std::unique_ptr<AddressRange> range,
-                         ReserveHostRange(lane_bytes * options.lanes));
-  return std::unique_ptr<DynamicPool>(new DynamicPool(std::move(range), options));
+  absl::StatusOr<std::unique_ptr<AddressRange>> range =
+      ReserveHostRange(lane_bytes * options.lanes);
+  while (absl::IsResourceExhausted(range.status()) && lane_bytes / 2 >= least_lane_bytes) {
+    lane_bytes /= 2;
+    range = ReserveHostRange(lane_bytes * options.lanes);
+  }
+  if (!range.ok()) return range.status();
+  return std::unique_ptr<DynamicPool>(new DynamicPool(*std::move(range), options));
 }
 
 absl::StatusOr<std::unique_ptr<DynamicPool>> DynamicPool::Create(

@@ -2,6 +2,7 @@
 #include "runtime/pool/dynamic_pool.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include <cstring>
 
@@ -32,6 +33,22 @@ TEST(DynamicPool, BlocksAreAlignedWritableAndApart) {
   EXPECT_EQ((*pool)->statistics().live_bytes, 0);
   (*pool)->Trim();
   EXPECT_EQ((*pool)->statistics().reserved_bytes, 0);
+}
+
+// Where a process may not address a tebibyte (ulimit -v), the pool takes what it gets.
+TEST(DynamicPool, TakesFewerAddressesWhereThereAreFewer) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "sanitizers take more addresses themselves";
+#endif
+  rlimit before = {};
+  ASSERT_EQ(getrlimit(RLIMIT_AS, &before), 0);
+  rlimit tight = before;
+  tight.rlim_cur = rlim_t{64} << 30;
+  ASSERT_EQ(setrlimit(RLIMIT_AS, &tight), 0);
+  const auto pool = DynamicPool::Create();
+  EXPECT_EQ(setrlimit(RLIMIT_AS, &before), 0);
+  ASSERT_TRUE(pool.ok()) << pool.status();
+  EXPECT_TRUE((*pool)->Allocate(kMiB).ok());
 }
 
 TEST(DynamicPool, TheLimitIsHardAndItsErrorSaysAllFourNumbers) {
