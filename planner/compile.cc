@@ -99,6 +99,23 @@ absl::Status PlanMemory(const CompileOptions& options, Stages& stages) {
   return absl::OkStatus();
 }
 
+// A value that no DRAM of the target holds is refused before it is cut into tiles, of which it
+// would have millions.
+absl::Status CheckValueSizes(const Graph& graph, const NpuConfig& config) {
+  for (const Node& node : graph.nodes) {
+    for (const ValueId id : node.outputs) {
+      if (id == ValueId::kNone) continue;
+      const Value& value = graph.at(id);
+      if (value.type.ByteCount() <= config.dram.size_bytes) continue;
+      return ResourceExhausted(
+          "{} '{}': output '{}' is {}, {} bytes; target '{}' has {} bytes of DRAM",
+          OpName(node.kind), node.name, value.name, value.type.ToString(), value.type.ByteCount(),
+          config.name, config.dram.size_bytes);
+    }
+  }
+  return absl::OkStatus();
+}
+
 // Constants, pool, inputs and outputs stand in the machine's DRAM together.
 absl::Status CheckDramCapacity(const TileProgram& program, const NpuConfig& config) {
   static constexpr std::string_view kWhat[] = {"constants", "pool", "inputs", "outputs"};
@@ -118,6 +135,7 @@ absl::Status CheckDramCapacity(const TileProgram& program, const NpuConfig& conf
 }
 
 absl::Status MakeProgram(const CompileOptions& options, Stages& stages) {
+  BERTH_RETURN_IF_ERROR(CheckValueSizes(stages.graph, options.config));
   ScheduleOptions schedule_options;
   schedule_options.double_buffer = options.double_buffer;
   schedule_options.hoist = options.double_buffer && options.prefetch;

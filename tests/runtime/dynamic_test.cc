@@ -2,8 +2,6 @@
 // a shape, and what is wrong with a request leaves the context as it was.
 #include <gmock/gmock.h>
 
-#include <thread>
-
 #include "runtime/bundle/bundle.h"
 #include "tests/runtime/dynamic_testing.h"
 
@@ -238,43 +236,19 @@ TEST(Dynamic, HotShapesArePlanned) {
   EXPECT_EQ(program->dynamic_statistics().specializations, 1);
 }
 
-TEST(Dynamic, ManyThreadsOneProgram) {
-  constexpr int kThreads = 4, kRequests = 40;
-  const ModelBuilder model = DynamicNetwork(true);
-  DynamicOptions options = TestDynamicOptions();
-  options.cache_bytes = 1 << 20;
-  const auto program = MakeDynamicProgram(model, options);
+TEST(Dynamic, MoreThanTheTargetHoldsIsRefusedAtOnce) {
+  ModelBuilder b;
+  b.Input("x", {1, 1});
+  b.Input("target", {2}, onnx::TensorProto::INT64);
+  b.Output("y", {-1, -1});
+  b.Node("Expand", {"x", "target"}, {"y"});
   ArenaPool pool;
-  // Expected outputs of a few shapes, then those shapes from all threads at once.
-  std::vector<Tensor> inputs;
-  std::vector<Tensor> expected;
-  for (const int64_t side : {3, 6, 9, 12, 15}) {
-    inputs.push_back(UniformTensor({side % 4 + 1, 3, side, side + 1}, 5));
-    expected.push_back(std::move(ReferenceOf(model, {inputs.back()})[0]));
-  }
-  std::vector<std::thread> threads;
-  std::atomic<int> wrong{0};
-  for (int t = 0; t < kThreads; ++t) {
-    threads.emplace_back([&, t] {
-      auto context = Context::Create(program, pool);
-      std::mt19937_64 random(static_cast<uint64_t>(t));
-      for (int i = 0; i < kRequests; ++i) {
-        const size_t which = random() % inputs.size();
-        std::vector<Tensor> outputs;
-        bool same = (*context)->Run({inputs[which].view()}, outputs).ok() &&
-                    outputs[0].type() == expected[which].type();
-        const auto wanted = std::as_const(expected[which]).Values<float>();
-        for (size_t k = 0; same && k < wanted.size(); ++k) {
-          same = std::abs(outputs[0].Values<float>()[k] - wanted[k]) < 1e-4f;
-        }
-        if (!same) ++wrong;
-      }
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
-  EXPECT_EQ(wrong.load(), 0);
-  EXPECT_LE(program->dynamic_statistics().cached_bytes, options.cache_bytes);
-  EXPECT_LE(program->dynamic_statistics().pool_reserved_bytes, 8 << 20);
+  const auto context = ContextOf(MakeDynamicProgram(b), pool);
+  const Tensor x = UniformTensor({1, 1}, 1);
+  const absl::Status status = RunOnly(*context, {x, Int64s({1'000'000, 1'000'000})});
+  EXPECT_TRUE(absl::IsResourceExhausted(status)) << status;
+  EXPECT_THAT(MessageOf(status), HasSubstr("'y' is float32[1000000x1000000], 4000000000000 bytes"));
+  EXPECT_TRUE(RunOnly(*context, {x, Int64s({3, 5})}).ok());
 }
 
 // total' = total + mean over the rows of x: a state of a fixed shape beside a free batch; and a
