@@ -10,10 +10,12 @@
 #include "planner/bounds.h"
 #include "planner/compile_dynamic.h"
 #include "planner/describe_values.h"
+#include "planner/dynamic_dims.h"
 #include "planner/frontend.h"
 #include "planner/import_model.h"
 #include "planner/memory.h"
 #include "planner/schedule/schedule.h"
+#include "runtime/bundle/dynamic_model.h"
 
 namespace berth {
 namespace {
@@ -243,6 +245,9 @@ absl::StatusOr<BundleContents> CompileModel(const std::string& path,
   BERTH_ASSIGN_OR_RETURN(Graph graph, ImportModelFile(path, import));
   BERTH_RETURN_IF_ERROR(
       Annotate(BindStates(options.states, graph), fmt::format("model '{}'", path)));
+  NameFreeDims(graph);
+  BERTH_RETURN_IF_ERROR(
+      Annotate(VerifyRanges(graph, options.ranges), fmt::format("model '{}'", path)));
   Dump(options, "import", [&] { return DumpGraph(graph); });
   BERTH_ASSIGN_OR_RETURN(BundleContents contents, CompileAny(std::move(graph), options));
   contents.compile_ms =

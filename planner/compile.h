@@ -36,6 +36,9 @@ struct CompileOptions {
   // A model with free dimensions, or whose shapes hang on what it computes, becomes a dynamic
   // bundle. Off: that is an error.
   bool dynamic = true;
+  // Sizes that named free dimensions may take (VerifyRanges); a run with another is refused. Where
+  // all are bounded the largest shape is planned, too (planner/maximum_plan.h).
+  std::vector<DimRange> ranges;
   // Folds constants; null folds only what needs no arithmetic.
   ConstantEvaluator evaluator;
   // Loads are hoisted ahead of the computation that needs them, each tile into fresh bytes. Off:

@@ -5,11 +5,14 @@
 
 #include "kernels/fold/fold_constants.h"
 #include "kernels/fold/graph_edit.h"
+#include "planner/maximum_plan.h"
+#include "planner/symbolic_extents.h"
 #include "runtime/bundle/dynamic_model.h"
 
 namespace berth {
 
 absl::StatusOr<BundleContents> CompileDynamic(Graph graph, const CompileOptions& options) {
+  std::optional<MaximumPlan> maximum = PlanMaximum(graph, options);
   FoldOptions fold;
   fold.partial = true;
   fold.keep_quantized = true;
@@ -23,10 +26,15 @@ absl::StatusOr<BundleContents> CompileDynamic(Graph graph, const CompileOptions&
   BundleContents contents;
   contents.model_name = graph.name;
   contents.config = options.config;
-  contents.inputs = DescribeInterface(graph, graph.inputs);
-  contents.outputs = DescribeInterface(graph, graph.outputs);
-  contents.dynamic =
-      DynamicModel{std::make_shared<const Graph>(std::move(graph)), options.float_storage};
+  contents.dynamic = DynamicModel{std::make_shared<const Graph>(std::move(graph)),
+                                  options.float_storage,
+                                  options.ranges,
+                                  std::move(maximum),
+                                  {}};
+  contents.dynamic->outputs =
+      FindOutputExtents(*contents.dynamic->graph, options.ranges, options.evaluator);
+  contents.inputs = DescribeInputs(*contents.dynamic);
+  contents.outputs = DescribeOutputs(*contents.dynamic);
   return contents;
 }
 

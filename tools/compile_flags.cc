@@ -14,6 +14,10 @@ void AddCompileFlags(CLI::App& command, CompileFlags& flags) {
                   "Machine: a preset (see `berth targets`) or a .json file")
       ->capture_default_str();
   command.add_option("--shape", flags.shapes, "Shape of an input: name=1x3x224x224 (repeatable)");
+  command.add_option(
+      "--range", flags.ranges,
+      "Sizes that a free dimension may take: name=1:8 (repeatable); runs with others "
+      "are refused, and where all are bounded the largest shape is planned, too");
   command.add_option("--dump", flags.dump_stages,
                      "Print a stage's text: import, graph, order, pool, tiles, program");
   command
@@ -76,6 +80,19 @@ absl::StatusOr<std::pair<std::string, std::string>> SplitAssignment(const std::s
   return std::pair(text.substr(0, equals), text.substr(equals + 1));
 }
 
+absl::StatusOr<DimRange> ParseRange(const std::string& text) {
+  BERTH_ASSIGN_OR_RETURN(const auto assignment, SplitAssignment(text, "--range"));
+  const std::string& bounds = assignment.second;
+  DimRange range{assignment.first};
+  const char* const end = bounds.data() + bounds.size();
+  const auto low = std::from_chars(bounds.data(), end, range.low);
+  if (low.ec == std::errc() && low.ptr != end && *low.ptr == ':') {
+    const auto high = std::from_chars(low.ptr + 1, end, range.high);
+    if (high.ec == std::errc() && high.ptr == end) return range;
+  }
+  return InvalidArgument("--range '{}': expected two sizes, such as name=1:8", text);
+}
+
 namespace {
 
 absl::StatusOr<std::vector<StateBinding>> ParseStates(const CompileFlags& flags) {
@@ -105,6 +122,10 @@ absl::StatusOr<CompileOptions> ToCompileOptions(const CompileFlags& flags) {
   for (const std::string& text : flags.shapes) {
     BERTH_ASSIGN_OR_RETURN(const auto assignment, SplitAssignment(text, "--shape"));
     BERTH_ASSIGN_OR_RETURN(options.input_shapes[assignment.first], ParseShape(assignment.second));
+  }
+  for (const std::string& text : flags.ranges) {
+    BERTH_ASSIGN_OR_RETURN(DimRange range, ParseRange(text));
+    options.ranges.push_back(std::move(range));
   }
   options.evaluator = EvaluateNode;
   options.double_buffer = !flags.no_double_buffer;

@@ -12,6 +12,7 @@ namespace berth {
 struct CompileFlags {
   std::string target = "mobile";
   std::vector<std::string> shapes;  // name=1x3x224x224
+  std::vector<std::string> ranges;  // name=1:8
   std::vector<std::string> dump_stages;
   std::string dtype = "fp32";
   bool no_double_buffer = false;
@@ -29,6 +30,9 @@ absl::StatusOr<CompileOptions> ToCompileOptions(const CompileFlags& flags);
 
 // "1x3x224x224" (or with commas); "scalar" for rank 0.
 absl::StatusOr<Shape> ParseShape(std::string_view text);
+
+// "batch=1:8".
+absl::StatusOr<DimRange> ParseRange(const std::string& text);
 
 // "key=value".
 absl::StatusOr<std::pair<std::string, std::string>> SplitAssignment(const std::string& text,

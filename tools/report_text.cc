@@ -108,12 +108,43 @@ std::string_view PlanStatusName(PlanStatus status) {
   return "unknown";
 }
 
+namespace {
+
+std::string MaximumLine(const MaximumPlan& plan, const NpuConfig& config) {
+  if (!plan.refusal.empty()) {
+    return fmt::format("  largest shape: no static plan: {}\n", plan.refusal);
+  }
+  const double bound_ratio =
+      plan.pool_lower_bound_bytes == 0 ? 1.0 : Ratio(plan.pool_bytes, plan.pool_lower_bound_bytes);
+  return fmt::format(
+      "  largest shape: pool {} bytes, lower bound {} ({:.3f} x), {} cycles ({:.3f} ms)\n",
+      plan.pool_bytes, plan.pool_lower_bound_bytes, bound_ratio, plan.makespan_cycles,
+      static_cast<double>(plan.makespan_cycles) / (static_cast<double>(config.clock_mhz) * 1e3));
+}
+
+void AddBoundsJson(const DynamicModel& model, nlohmann::ordered_json& json) {
+  json["ranges"] = nlohmann::ordered_json::object();
+  for (const DimRange& range : model.ranges) json["ranges"][range.name] = {range.low, range.high};
+  if (!model.maximum) return;
+  const MaximumPlan& plan = *model.maximum;
+  if (plan.refusal.empty()) {
+    json["largest_shape"] = {{"pool_bytes", plan.pool_bytes},
+                             {"pool_lower_bound_bytes", plan.pool_lower_bound_bytes},
+                             {"makespan_cycles", plan.makespan_cycles}};
+  } else {
+    json["largest_shape"] = {{"no_plan", plan.refusal}};
+  }
+}
+
+}  // namespace
+
 void AddPlanJson(const BundleContents& info, nlohmann::ordered_json& json) {
   json["model"] = info.model_name;
   json["target"] = info.config.name;
   json["is_dynamic"] = info.dynamic.has_value();
   if (info.dynamic) {
     json["compile_ms"] = info.compile_ms;
+    AddBoundsJson(*info.dynamic, json);
     return;
   }
   if (const MemoryPlan* pool = FindMemory(info, "pool")) {
@@ -160,6 +191,10 @@ std::string DynamicPlanText(const BundleContents& info) {
   for (const TensorInfo& output : info.outputs) {
     text += fmt::format("  output '{}' {}\n", output.name, DescribeTensor(output));
   }
+  for (const DimRange& range : info.dynamic->ranges) {
+    text += fmt::format("  range  '{}' {} to {}\n", range.name, range.low, range.high);
+  }
+  if (info.dynamic->maximum) text += MaximumLine(*info.dynamic->maximum, info.config);
   return text;
 }
 

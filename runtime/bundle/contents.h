@@ -100,12 +100,39 @@ struct FloatStorage {
   std::vector<std::string> kept_in_float32;  // "Conv 'a': why"
 };
 
+// Sizes that a named free dimension of the inputs may take, both ends included.
+struct DimRange {
+  std::string name;
+  int64_t low = 1, high = 1;
+};
+
+// The static plan of a dynamic model with every free dimension at the end of its range: the most
+// that a run may need, as the planner found it. Where it was not found `refusal` says why, and the
+// figures are 0.
+struct MaximumPlan {
+  std::string refusal;
+  int64_t pool_bytes = 0;
+  int64_t pool_lower_bound_bytes = 0;
+  int64_t makespan_cycles = 0;  // simulated
+};
+
+// An output in terms of the inputs' dimensions, as probing found it
+// (planner/symbolic_extents.h): a size, or a text such as "floor((H-1)/2)+1". For people: nothing
+// is decided by it.
+struct OutputExtents {
+  bool is_found = false;  // else the model's own description holds
+  std::vector<Dim> dims;
+};
+
 // A model whose shapes, or the values that they hang on, are only known when it runs: the graph as
 // the model has it, constants folded, from which the runtime makes a program for every shape that
 // comes (docs/dynamic.md). Nodes have no tails.
 struct DynamicModel {
   std::shared_ptr<const Graph> graph;
   DType float_storage = DType::kFloat32;  // kFloat16, kBFloat16: floats are stored at half size
+  std::vector<DimRange> ranges;           // of some or all free dimensions, each at most once
+  std::optional<MaximumPlan> maximum;     // where all are bounded
+  std::vector<OutputExtents> outputs;     // one for each output, or none
 };
 
 // A way to compute a run of ops together, and what it costs by the planner's search.

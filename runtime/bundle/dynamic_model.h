@@ -47,6 +47,19 @@ absl::StatusOr<DynamicModel> UnpackDynamicModel(const fb::DynamicModel& packed,
 // each op takes.
 absl::Status VerifyDynamicGraph(const Graph& graph);
 
+// InvalidArgument names the range and what is wrong: no free dimension of the inputs has that name
+// (those that there are stand in the message), a name comes twice, or it is not
+// 1 <= low <= high <= kLargestExtent.
+inline constexpr int64_t kLargestExtent = (int64_t{1} << 31) - 1;
+absl::Status VerifyRanges(const Graph& graph, absl::Span<const DimRange> ranges);
+// Names of the free dimensions of the inputs in their order, each once; unnamed ones are left out.
+std::vector<std::string> FreeDimNames(const Graph& graph);
+
+// The inputs of a dynamic model as it declares them; its outputs likewise, with the extents that
+// are known of them (DynamicModel::outputs).
+std::vector<TensorInfo> DescribeInputs(const DynamicModel& model);
+std::vector<TensorInfo> DescribeOutputs(const DynamicModel& model);
+
 // Inputs and outputs as the model declares them.
 std::vector<TensorInfo> DescribeInterface(const Graph& graph, const std::vector<ValueId>& values);
 

@@ -12,6 +12,21 @@ constexpr int64_t kTensorAlignmentBytes = 64;
 template <typename T>
 using Offset = flatbuffers::Offset<T>;
 
+Offset<fb::MaximumPlan> PackMaximum(flatbuffers::FlatBufferBuilder& builder,
+                                    const MaximumPlan& plan) {
+  return fb::CreateMaximumPlan(builder, builder.CreateString(plan.refusal), plan.pool_bytes,
+                               plan.pool_lower_bound_bytes, plan.makespan_cycles);
+}
+
+Offset<flatbuffers::Vector<Offset<fb::Dim>>> PackDims(flatbuffers::FlatBufferBuilder& builder,
+                                                      const std::vector<Dim>& dims) {
+  std::vector<Offset<fb::Dim>> packed;
+  for (const Dim& dim : dims) {
+    packed.push_back(fb::CreateDim(builder, dim.extent, builder.CreateString(dim.symbol)));
+  }
+  return builder.CreateVector(packed);
+}
+
 class Packer {
  public:
   Packer(flatbuffers::FlatBufferBuilder& builder, std::vector<std::byte>& constants)
@@ -63,12 +78,8 @@ class Packer {
     if (value.constant) constant = Pack(*value.constant);
     Offset<flatbuffers::Vector<int64_t>> extents;
     if (value.shape_known) extents = builder_.CreateVector(value.type.shape.extents());
-    std::vector<Offset<fb::Dim>> dims;
-    for (const Dim& dim : value.declared) {
-      dims.push_back(fb::CreateDim(builder_, dim.extent, builder_.CreateString(dim.symbol)));
-    }
     return fb::CreateGraphValue(builder_, name, static_cast<uint8_t>(value.type.dtype), extents,
-                                value.rank_declared, builder_.CreateVector(dims), constant);
+                                value.rank_declared, PackDims(builder_, value.declared), constant);
   }
 
   Offset<fb::GraphNode> Pack(const Node& node) {
@@ -140,7 +151,22 @@ flatbuffers::Offset<fb::DynamicModel> PackDynamicModel(flatbuffers::FlatBufferBu
                                                        const DynamicModel& model,
                                                        std::vector<std::byte>& constants) {
   const auto graph = Packer(builder, constants).Pack(*model.graph);
-  return fb::CreateDynamicModel(builder, graph, static_cast<uint8_t>(model.float_storage));
+  std::vector<Offset<fb::DimRange>> ranges;
+  for (const DimRange& range : model.ranges) {
+    ranges.push_back(
+        fb::CreateDimRange(builder, builder.CreateString(range.name), range.low, range.high));
+  }
+  std::vector<Offset<fb::OutputExtents>> outputs;
+  for (const OutputExtents& output : model.outputs) {
+    outputs.push_back(
+        fb::CreateOutputExtents(builder, output.is_found, PackDims(builder, output.dims)));
+  }
+  Offset<fb::MaximumPlan> maximum;
+  if (model.maximum) maximum = PackMaximum(builder, *model.maximum);
+  const auto range_list = builder.CreateVector(ranges);
+  const auto output_list = builder.CreateVector(outputs);
+  return fb::CreateDynamicModel(builder, graph, static_cast<uint8_t>(model.float_storage),
+                                range_list, maximum, output_list);
 }
 
 }  // namespace berth

@@ -16,6 +16,58 @@ absl::Status Broken(std::string_view graph, std::string_view table, size_t index
                   what);
 }
 
+absl::StatusOr<std::vector<Dim>> UnpackDims(
+    std::string_view graph, std::string_view table, size_t index,
+    const flatbuffers::Vector<flatbuffers::Offset<fb::Dim>>& packed) {
+  std::vector<Dim> dims;
+  for (const fb::Dim* dim : packed) {
+    if (dim->extent() < -1) {
+      return Broken(graph, table, index, fmt::format("dimension {}", dim->extent()));
+    }
+    dims.push_back({dim->extent(), dim->symbol() == nullptr ? "" : dim->symbol()->str()});
+  }
+  return dims;
+}
+
+absl::StatusOr<std::vector<DimRange>> UnpackRanges(const fb::DynamicModel& packed,
+                                                   const Graph& graph) {
+  std::vector<DimRange> ranges;
+  if (packed.ranges() == nullptr) return ranges;
+  for (const fb::DimRange* range : *packed.ranges()) {
+    ranges.push_back({range->name()->str(), range->low(), range->high()});
+  }
+  if (absl::Status status = VerifyRanges(graph, ranges); !status.ok()) {
+    return DataLoss("section 0 (metadata), dynamic: {}", ToStd(status.message()));
+  }
+  return ranges;
+}
+
+absl::StatusOr<MaximumPlan> UnpackMaximum(const fb::MaximumPlan& packed) {
+  const int64_t pool_bytes = packed.pool_bytes(), bound_bytes = packed.pool_lower_bound_bytes();
+  if (bound_bytes < 0 || pool_bytes < bound_bytes || packed.makespan_cycles() < 0) {
+    return DataLoss(
+        "section 0 (metadata), dynamic, maximum: a pool of {} bytes, at least {}, in {} cycles",
+        pool_bytes, bound_bytes, packed.makespan_cycles());
+  }
+  return MaximumPlan{packed.refusal()->str(), pool_bytes, bound_bytes, packed.makespan_cycles()};
+}
+
+absl::StatusOr<std::vector<OutputExtents>> UnpackOutputs(const fb::DynamicModel& packed,
+                                                         const Graph& graph) {
+  std::vector<OutputExtents> outputs;
+  if (packed.outputs() == nullptr) return outputs;
+  for (const fb::OutputExtents* output : *packed.outputs()) {
+    BERTH_ASSIGN_OR_RETURN(std::vector<Dim> dims,
+                           UnpackDims(graph.name, "outputs", outputs.size(), *output->dims()));
+    outputs.push_back({output->is_found(), std::move(dims)});
+  }
+  if (!outputs.empty() && outputs.size() != graph.outputs.size()) {
+    return DataLoss("section 0 (metadata), dynamic: the extents of {} outputs, the graph has {}",
+                    outputs.size(), graph.outputs.size());
+  }
+  return outputs;
+}
+
 class Unpacker {
  public:
   explicit Unpacker(absl::Span<const std::byte> constants) : constants_(constants) {}
@@ -92,13 +144,8 @@ class Unpacker {
     value.name = packed.name()->str();
     value.rank_declared = packed.rank_declared();
     if (packed.declared() != nullptr) {
-      for (const fb::Dim* dim : *packed.declared()) {
-        if (dim->extent() < -1) {
-          return Broken(graph.name, "values", index, fmt::format("dimension {}", dim->extent()));
-        }
-        value.declared.push_back(
-            {dim->extent(), dim->symbol() == nullptr ? "" : dim->symbol()->str()});
-      }
+      BERTH_ASSIGN_OR_RETURN(value.declared,
+                             UnpackDims(graph.name, "values", index, *packed.declared()));
     }
     if (packed.dtype() >= kDTypeCount) {
       return Broken(graph.name, "values", index, fmt::format("dtype {}", packed.dtype()));
@@ -207,6 +254,11 @@ absl::StatusOr<DynamicModel> UnpackDynamicModel(const fb::DynamicModel& packed,
     return DataLoss("section 0 (metadata): {}", ToStd(status.message()));
   }
   DynamicModel model;
+  BERTH_ASSIGN_OR_RETURN(model.ranges, UnpackRanges(packed, graph));
+  BERTH_ASSIGN_OR_RETURN(model.outputs, UnpackOutputs(packed, graph));
+  if (packed.maximum() != nullptr) {
+    BERTH_ASSIGN_OR_RETURN(model.maximum, UnpackMaximum(*packed.maximum()));
+  }
   model.graph = std::make_shared<const Graph>(std::move(graph));
   model.float_storage = static_cast<DType>(packed.float_storage());
   return model;

@@ -142,8 +142,8 @@ absl::Status ReadMetadata(absl::Span<const std::byte> bytes, absl::Span<const st
   if (metadata.dynamic() != nullptr) {
     BERTH_ASSIGN_OR_RETURN(contents.dynamic, UnpackDynamicModel(*metadata.dynamic(), constants));
     const Graph& graph = *contents.dynamic->graph;
-    contents.inputs = DescribeInterface(graph, graph.inputs);
-    contents.outputs = DescribeInterface(graph, graph.outputs);
+    contents.inputs = DescribeInputs(*contents.dynamic);
+    contents.outputs = DescribeOutputs(*contents.dynamic);
     contents.states.clear();
     for (const GraphState& state : graph.states) {
       contents.states.push_back({state.name,

@@ -8,8 +8,18 @@ struct Bound {
   std::string where;  // "dimension 0 of input 'x'"
 };
 
+absl::Status CheckRange(absl::Span<const DimRange> ranges, const std::string& symbol,
+                        int64_t extent, const std::string& where) {
+  for (const DimRange& range : ranges) {
+    if (range.name != symbol || (extent >= range.low && extent <= range.high)) continue;
+    return InvalidArgument("{} ({}) is {}, compiled for {} to {}", where, symbol, extent, range.low,
+                           range.high);
+  }
+  return absl::OkStatus();
+}
+
 absl::Status BindDims(size_t index, const TensorInfo& info, const Shape& shape,
-                      std::map<std::string, Bound>& symbols) {
+                      absl::Span<const DimRange> ranges, std::map<std::string, Bound>& symbols) {
   if (shape.rank() != static_cast<int>(info.dims.size())) {
     return InvalidArgument("input {} ('{}'): shape {} has rank {}, {} is expected", index,
                            info.name, shape.ToString(), shape.rank(), DescribeTensor(info));
@@ -28,6 +38,7 @@ absl::Status BindDims(size_t index, const TensorInfo& info, const Shape& shape,
     }
     if (dim.symbol.empty()) continue;
     const std::string where = fmt::format("dimension {} of input '{}'", axis, info.name);
+    BERTH_RETURN_IF_ERROR(CheckRange(ranges, dim.symbol, shape[axis], where));
     const auto [found, is_new] = symbols.try_emplace(dim.symbol, Bound{shape[axis], where});
     if (is_new || found->second.extent == shape[axis]) continue;
     return InvalidArgument("'{}' is {} as {} and {} as {}", dim.symbol, found->second.extent,
@@ -39,7 +50,8 @@ absl::Status BindDims(size_t index, const TensorInfo& info, const Shape& shape,
 }  // namespace
 
 absl::StatusOr<SymbolExtents> BindShapes(absl::Span<const TensorInfo> infos,
-                                         absl::Span<const TensorType> types) {
+                                         absl::Span<const TensorType> types,
+                                         absl::Span<const DimRange> ranges) {
   if (types.size() != infos.size()) {
     return InvalidArgument("{} inputs given, {} expected", types.size(), infos.size());
   }
@@ -57,7 +69,7 @@ absl::StatusOr<SymbolExtents> BindShapes(absl::Span<const TensorInfo> infos,
       return Annotate(status, fmt::format("input {} ('{}')", i, info.name));
     }
     if (info.has_free_shape && info.has_declared_rank) {
-      BERTH_RETURN_IF_ERROR(BindDims(i, info, type.shape, symbols));
+      BERTH_RETURN_IF_ERROR(BindDims(i, info, type.shape, ranges, symbols));
     }
   }
   SymbolExtents extents;

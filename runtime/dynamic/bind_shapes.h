@@ -16,8 +16,9 @@ using SymbolExtents = std::map<std::string, int64_t>;
 
 // InvalidArgument names the input and the dimension: another dtype or rank, an extent that
 // contradicts a fixed one or what another input makes of the same name, extents that are no size or
-// too large together. A free dimension is at least 1.
+// too large together, or one outside the range of its name. A free dimension is at least 1.
 absl::StatusOr<SymbolExtents> BindShapes(absl::Span<const TensorInfo> infos,
-                                         absl::Span<const TensorType> types);
+                                         absl::Span<const TensorType> types,
+                                         absl::Span<const DimRange> ranges = {});
 
 }  // namespace berth

@@ -71,7 +71,8 @@ absl::StatusOr<std::vector<RunValue>> DynamicStates::Inputs(
   const CallersInterface& interface = program_.interface();
   std::vector<TensorType> callers_types;
   for (const ConstTensorView& input : callers) callers_types.push_back(input.type);
-  BERTH_RETURN_IF_ERROR(BindShapes(program_.inputs(), callers_types).status());
+  const std::vector<DimRange>& ranges = program_.bundle().info().dynamic->ranges;
+  BERTH_RETURN_IF_ERROR(BindShapes(program_.inputs(), callers_types, ranges).status());
   for (size_t i = 0; i < callers.size(); ++i) {
     BERTH_RETURN_IF_ERROR(CheckData(i, program_.inputs()[i], callers[i]));
   }
@@ -90,7 +91,7 @@ absl::StatusOr<std::vector<RunValue>> DynamicStates::Inputs(
     types.push_back(values.back().type);
   }
   if (values_.empty()) return values;
-  BERTH_RETURN_IF_ERROR(BindShapes(program_.bundle().info().inputs, types).status());
+  BERTH_RETURN_IF_ERROR(BindShapes(program_.bundle().info().inputs, types, ranges).status());
   return values;
 }
 
@@ -118,8 +119,9 @@ absl::Status DynamicStates::Set(size_t state, const ConstTensorView& value) {
   const GraphState& bound = program_.dynamic().graph()->states[state];
   const TensorInfo& info = program_.bundle().info().inputs[bound.input];
   const std::vector<TensorType> types = {value.type};
-  BERTH_RETURN_IF_ERROR(
-      Annotate(BindShapes({&info, 1}, types).status(), fmt::format("state '{}'", bound.name)));
+  const std::vector<DimRange>& ranges = program_.bundle().info().dynamic->ranges;
+  BERTH_RETURN_IF_ERROR(Annotate(BindShapes({&info, 1}, types, ranges).status(),
+                                 fmt::format("state '{}'", bound.name)));
   values_[state] = CopyOf(value);
   return absl::OkStatus();
 }

@@ -1,0 +1,74 @@
+#include "planner/maximum_plan.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "kernels/fold/fold_constants.h"
+#include "npu_sim/timing.h"
+#include "planner/dynamic_dims.h"
+
+namespace berth {
+namespace {
+
+std::map<std::string, int64_t> Largest(const std::vector<DimRange>& ranges) {
+  std::map<std::string, int64_t> extents;
+  for (const DimRange& range : ranges) extents[range.name] = range.high;
+  return extents;
+}
+
+bool IsBounded(const Graph& graph, const std::map<std::string, int64_t>& bounded) {
+  return std::all_of(graph.inputs.begin(), graph.inputs.end(), [&](ValueId id) {
+    const Value& value = graph.at(id);
+    if (value.shape_known) return true;
+    return value.rank_declared &&
+           std::all_of(value.declared.begin(), value.declared.end(), [&](const Dim& dim) {
+             return dim.extent >= 0 || bounded.count(dim.symbol) > 0;
+           });
+  });
+}
+
+// A plan of what is far too large would take long to fail.
+absl::Status CheckSizes(Graph graph, const CompileOptions& options) {
+  FoldOptions fold;
+  fold.partial = true;
+  BERTH_RETURN_IF_ERROR(FoldConstants(graph, options.evaluator, fold));
+  const int64_t dram_bytes = options.config.dram.size_bytes;
+  for (const Value& value : graph.values) {
+    if (!value.shape_known || value.type.ByteCount() <= dram_bytes) continue;
+    return ResourceExhausted("value '{}' takes {} bytes, target '{}' has {} bytes of DRAM",
+                             value.name, value.type.ByteCount(), options.config.name, dram_bytes);
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<MaximumPlan> Plan(const Graph& graph, const CompileOptions& options,
+                                 const std::map<std::string, int64_t>& extents) {
+  BERTH_ASSIGN_OR_RETURN(Graph pinned, PinFreeDims(graph, extents));
+  BERTH_RETURN_IF_ERROR(CheckSizes(pinned, options));
+  CompileOptions plan_options = options;
+  plan_options.dump = nullptr;  // the stages of the model are those of its graph
+  BERTH_ASSIGN_OR_RETURN(const BundleContents contents,
+                         CompileGraph(std::move(pinned), plan_options));
+  BERTH_ASSIGN_OR_RETURN(const SimReport report,
+                         SimulateTiming(contents.program.view(), contents.config));
+  MaximumPlan plan;
+  plan.makespan_cycles = report.makespan_cycles;
+  for (const MemoryPlan& memory : contents.memories) {
+    if (memory.memory != "pool") continue;
+    plan.pool_bytes = memory.height_bytes;
+    plan.pool_lower_bound_bytes = memory.lower_bound_bytes;
+  }
+  return plan;
+}
+
+}  // namespace
+
+std::optional<MaximumPlan> PlanMaximum(const Graph& graph, const CompileOptions& options) {
+  const std::map<std::string, int64_t> extents = Largest(options.ranges);
+  if (extents.empty() || !IsBounded(graph, extents)) return std::nullopt;
+  absl::StatusOr<MaximumPlan> plan = Plan(graph, options, extents);
+  if (plan.ok()) return *std::move(plan);
+  return MaximumPlan{std::string(ToStd(plan.status().message()))};
+}
+
+}  // namespace berth
