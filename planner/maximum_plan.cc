@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "kernels/fold/fold_constants.h"
 #include "npu_sim/timing.h"
 #include "planner/dynamic_dims.h"
 
@@ -27,24 +26,9 @@ bool IsBounded(const Graph& graph, const std::map<std::string, int64_t>& bounded
   });
 }
 
-// A plan of what is far too large would take long to fail.
-absl::Status CheckSizes(Graph graph, const CompileOptions& options) {
-  FoldOptions fold;
-  fold.partial = true;
-  BERTH_RETURN_IF_ERROR(FoldConstants(graph, options.evaluator, fold));
-  const int64_t dram_bytes = options.config.dram.size_bytes;
-  for (const Value& value : graph.values) {
-    if (!value.shape_known || value.type.ByteCount() <= dram_bytes) continue;
-    return ResourceExhausted("value '{}' takes {} bytes, target '{}' has {} bytes of DRAM",
-                             value.name, value.type.ByteCount(), options.config.name, dram_bytes);
-  }
-  return absl::OkStatus();
-}
-
 absl::StatusOr<MaximumPlan> Plan(const Graph& graph, const CompileOptions& options,
                                  const std::map<std::string, int64_t>& extents) {
   BERTH_ASSIGN_OR_RETURN(Graph pinned, PinFreeDims(graph, extents));
-  BERTH_RETURN_IF_ERROR(CheckSizes(pinned, options));
   CompileOptions plan_options = options;
   plan_options.dump = nullptr;  // the stages of the model are those of its graph
   BERTH_ASSIGN_OR_RETURN(const BundleContents contents,

@@ -11,7 +11,7 @@ namespace berth {
 
 // `graph` as it was imported, options.ranges verified. Nothing where a free dimension has no range.
 // A shape that the model cannot take or that does not fit is no error: the plan says so.
-// Complexity: that of CompileGraph; shapes beyond the machine's DRAM are refused before.
+// Complexity: that of CompileGraph.
 std::optional<MaximumPlan> PlanMaximum(const Graph& graph, const CompileOptions& options);
 
 }  // namespace berth
