@@ -70,6 +70,22 @@ void AppendParts(const std::vector<BlockPart>& merged, Block* block,
   }
 }
 
+void CollectUsedWith(const PoolProblem& problem, BlockSet& set) {
+  set.bank_bytes = problem.bank_bytes;
+  set.used_with.resize(set.blocks.size());
+  for (size_t i = 0; i < problem.items.size(); ++i) {
+    const int32_t block = set.block_of_item[i];
+    for (const int32_t other : problem.items[i].used_with) {
+      if (set.block_of_item[static_cast<size_t>(other)] == block) continue;
+      set.used_with[block].push_back(set.block_of_item[static_cast<size_t>(other)]);
+    }
+  }
+  for (std::vector<int32_t>& blocks : set.used_with) {
+    std::sort(blocks.begin(), blocks.end());
+    blocks.erase(std::unique(blocks.begin(), blocks.end()), blocks.end());
+  }
+}
+
 }  // namespace
 
 std::vector<PartEvent> SortedPartEvents(absl::Span<const BlockPart> parts) {
@@ -104,6 +120,7 @@ BlockSet MakeBlocks(const PoolProblem& problem) {
     Constrain(item, &set.blocks[block_index]);
     set.block_of_item.push_back(block_index);
   }
+  CollectUsedWith(problem, set);
   for (size_t i = 0; i < members.size(); ++i) {
     AppendParts(MergeParts(members[i]), &set.blocks[i], &set.parts);
   }

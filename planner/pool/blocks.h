@@ -40,6 +40,8 @@ struct BlockSet {
   std::vector<BlockPart> parts;
   std::vector<int64_t> section_steps;  // section k covers [section_steps[k], section_steps[k + 1])
   std::vector<int32_t> block_of_item;  // by position in PoolProblem::items
+  int64_t bank_bytes = 0;              // PoolProblem::bank_bytes
+  std::vector<std::vector<int32_t>> used_with;  // by block: PoolItem::used_with, ascending
 
   absl::Span<const BlockPart> Parts(const Block& block) const {
     return absl::MakeConstSpan(parts).subspan(block.first_part, block.part_count);

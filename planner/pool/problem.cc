@@ -42,6 +42,17 @@ absl::Status ValidateItem(const PoolItem& item) {
   return absl::OkStatus();
 }
 
+absl::Status ValidateUsedWith(const PoolProblem& problem) {
+  for (const PoolItem& item : problem.items) {
+    for (const int32_t other : item.used_with) {
+      if (other >= 0 && static_cast<size_t>(other) < problem.items.size()) continue;
+      return InvalidArgument("{}: used with item {} of {}", DescribeItem(item), other,
+                             problem.items.size());
+    }
+  }
+  return absl::OkStatus();
+}
+
 // Bounds every offset that a plan can hold: all items stacked above the highest fixed one.
 absl::Status ValidateTotal(const PoolProblem& problem) {
   std::optional<int64_t> total = 0;
@@ -152,6 +163,7 @@ absl::Status ValidatePoolProblem(const PoolProblem& problem) {
   if (!problem.capacity_bytes && problem.objective != PoolObjective::kLowestHeight) {
     return InvalidArgument("this objective needs a capacity");
   }
+  BERTH_RETURN_IF_ERROR(ValidateUsedWith(problem));
   BERTH_RETURN_IF_ERROR(ValidateTotal(problem));
   const FixedMembers fixed_members = FindFixedMembers(problem);
   BERTH_RETURN_IF_ERROR(ValidateGroups(problem, fixed_members));

@@ -26,7 +26,10 @@ struct PoolItem {
   std::optional<int64_t> fixed_offset_bytes;  // must lie exactly here
   std::optional<int64_t> hint_offset_bytes;   // lay here in an earlier plan; only advice
   int64_t alias_group = kNoAliasGroup;        // items of one group (>= 0) share one offset
-  std::string name;                           // for messages
+  // Positions of items that commands use together with this one: they are better not in one bank
+  // (PoolProblem::bank_bytes). Only advice, to kFitThenReuse.
+  std::vector<int32_t> used_with;
+  std::string name;  // for messages
 };
 
 enum class PoolObjective : uint8_t {
@@ -39,6 +42,7 @@ struct PoolProblem {
   std::vector<PoolItem> items;
   std::optional<int64_t> capacity_bytes;  // required by kFit and kFitThenReuse
   PoolObjective objective = PoolObjective::kLowestHeight;
+  int64_t bank_bytes = 0;  // consecutive bytes that share ports; 0: no banks
 };
 
 // "'name' (item 7)", or "item 7" where the item has no name.
@@ -46,8 +50,8 @@ std::string DescribeItem(const PoolItem& item);
 
 // InvalidArgument, naming the item, for what no plan can satisfy or what is not a problem at all:
 // sizes <= 0, empty intervals, alignments that are not powers of two, fixed offsets that are
-// negative, misaligned, or contradict each other, and sums that leave int64. O(n log n) plus the
-// pairs of fixed items that are live together.
+// negative, misaligned, or contradict each other, positions that are none, and sums that leave
+// int64. O(n log n) plus the pairs of fixed items that are live together.
 absl::Status ValidatePoolProblem(const PoolProblem& problem);
 
 }  // namespace berth

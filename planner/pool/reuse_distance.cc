@@ -5,6 +5,7 @@
 #include <numeric>
 #include <tuple>
 
+#include "base/checked_math.h"
 #include "planner/pool/address_map.h"
 #include "planner/pool/greedy.h"
 #include "planner/pool/measures.h"
@@ -15,7 +16,9 @@ namespace {
 constexpr int64_t kAsLongAsPossible = std::numeric_limits<int64_t>::max();
 constexpr int64_t kEnoughSteps[] = {kAsLongAsPossible, 64, 16, 4, 1};
 constexpr uint8_t kTightest = std::size(kEnoughSteps) - 1;
-constexpr int kMostSweeps = 96;    // of which each packs tighter where the one before failed
+constexpr int kMostSweeps = 96;  // of which each packs tighter where the one before failed
+// Bytes that have rested so long make nobody wait: then other banks are worth more than more rest.
+constexpr int64_t kRestedSteps = 16;
 constexpr double kLongFactor = 8;  // a block this many times longer than the median is long
 
 // Blocks placed before the sweep; the sweep goes around them.
@@ -48,7 +51,7 @@ class ReuseSweep {
       int64_t& offset_bytes = trial.offset_bytes[index];
       budget->Spend(map_.SegmentCount());
       if (offset_bytes == kNoOffset) {
-        offset_bytes = FindOffset(set_.blocks[index], kEnoughSteps[tightness[index]]);
+        offset_bytes = FindOffset(index, kEnoughSteps[tightness[index]], trial.offset_bytes);
       }
       const int64_t end_bytes = offset_bytes + set_.blocks[index].size_bytes;
       if (offset_bytes == kNoOffset || end_bytes > capacity_bytes_) {
@@ -94,12 +97,53 @@ class ReuseSweep {
     return sequence;
   }
 
-  int64_t FindOffset(const Block& block, int64_t enough_steps) {
+  int64_t FindOffset(int32_t index, int64_t enough_steps, absl::Span<const int64_t> offset_bytes) {
+    const Block& block = set_.blocks[index];
     CollectPinnedLater(block);
     const int64_t now_step = set_.section_steps[block.begin_section];
     const int64_t old_step =
         enough_steps == kAsLongAsPossible ? kNeverUsedStep : now_step - enough_steps;
-    return map_.FindWindow({block.size_bytes, block.alignment_bytes, now_step, old_step, avoid_});
+    const auto find = [&] {
+      return map_.FindWindow({block.size_bytes, block.alignment_bytes, now_step, old_step, avoid_});
+    };
+    const int64_t anywhere = find();
+    if (anywhere == kNoOffset) return anywhere;
+    const size_t pinned_count = avoid_.size();
+    AvoidBanksUsedWith(index, offset_bytes);
+    const int64_t rested_step =
+        std::max(LatestUseStep(anywhere, block.size_bytes), now_step - kRestedSteps);
+    for (; avoid_.size() > pinned_count; avoid_.pop_back()) {
+      const int64_t apart = find();
+      if (apart != kNoOffset && LatestUseStep(apart, block.size_bytes) <= rested_step) return apart;
+    }
+    return anywhere;
+  }
+
+  int64_t LatestUseStep(int64_t offset_bytes, int64_t size_bytes) const {
+    int64_t latest_step = kNeverUsedStep;
+    for (const AddressMap::Segment& segment :
+         map_.Over({offset_bytes, offset_bytes + size_bytes})) {
+      latest_step = std::max(latest_step, segment.free_step);
+    }
+    return latest_step;
+  }
+
+  // Adds the banks of blocks that are used with this one, those of the largest last: they are the
+  // first to be given up.
+  void AvoidBanksUsedWith(int32_t index, absl::Span<const int64_t> offset_bytes) {
+    if (set_.bank_bytes <= 0) return;
+    const auto begin = static_cast<ptrdiff_t>(avoid_.size());
+    for (const int32_t other : set_.used_with[index]) {
+      const int64_t begin_bytes = offset_bytes[other];
+      if (begin_bytes == kNoOffset) continue;
+      const int64_t end_bytes = begin_bytes + set_.blocks[other].size_bytes;
+      avoid_.push_back(
+          {begin_bytes / set_.bank_bytes * set_.bank_bytes, AlignUp(end_bytes, set_.bank_bytes)});
+    }
+    const auto size_of = [](const ByteRange& range) { return range.end_bytes - range.begin_bytes; };
+    std::stable_sort(
+        avoid_.begin() + begin, avoid_.end(),
+        [&](const ByteRange& a, const ByteRange& b) { return size_of(a) < size_of(b); });
   }
 
   // Bytes of pinned blocks that begin while `block` is live.

@@ -3,10 +3,13 @@
 // On the machine, a buffer that takes bytes which another has just left must wait for that one's
 // last command; bytes left long ago cost nothing. So blocks are placed in order of time, each on
 // the free bytes whose last use is the longest ago (never-used bytes first): consecutive buffers
-// rotate through the memory. Where that scatters the free bytes too much to fit, a rest of 64, 16, 4
-// and then 1 steps is taken as long enough for the blocks around that time, with the lowest such
+// rotate through the memory. Where that scatters the free bytes too much to fit, a rest of 64, 16,
+// 4 and then 1 steps is taken as long enough for the blocks around that time, with the lowest such
 // window: the less rest is asked for, the tighter the packing. If that does not fit either, it is
 // tried again with long-lived blocks placed first, at the bottom.
+//
+// Blocks that commands use together (BlockSet::used_with) are placed in banks of their own where
+// that costs no rest that matters: bytes in one bank share its ports.
 //
 // An alias group is placed by its outline (its largest size over its whole life).
 // O(n x segments) for each attempt, see address_map.h.

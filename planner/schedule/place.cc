@@ -37,22 +37,75 @@ void AliasRoles(const LoweredProgram& lowered, std::vector<PoolItem>& items) {
   }
 }
 
+// By buffer: those that commands of the matrix and vector units use together with it.
+std::vector<std::vector<uint32_t>> FindUsedWith(const LoweredProgram& lowered) {
+  std::vector<std::vector<uint32_t>> used_with(lowered.buffers.size());
+  for (const Command& command : lowered.commands) {
+    if (EngineOf(command.opcode) == EngineKind::kDma) continue;
+    std::vector<uint32_t> buffers;
+    for (const Operand* operand :
+         {&command.out, &command.in0, &command.in1, &command.in2, &command.acc}) {
+      if (operand->space == MemorySpace::kScratchpad && operand->slot != kNoSlot) {
+        buffers.push_back(operand->slot);
+      }
+    }
+    for (const uint32_t a : buffers) {
+      for (const uint32_t b : buffers) {
+        if (a != b) used_with[a].push_back(b);
+      }
+    }
+  }
+  for (std::vector<uint32_t>& others : used_with) {
+    std::sort(others.begin(), others.end());
+    others.erase(std::unique(others.begin(), others.end()), others.end());
+  }
+  return used_with;
+}
+
+// Tells the scratchpad's items which of them are used together.
+void TellUsedWith(const LoweredProgram& lowered, PoolProblem& problem) {
+  std::vector<int32_t> item_of(lowered.buffers.size(), -1);
+  for (size_t k = 0; k < problem.items.size(); ++k) {
+    item_of[static_cast<size_t>(problem.items[k].id)] = static_cast<int32_t>(k);
+  }
+  const std::vector<std::vector<uint32_t>> used_with = FindUsedWith(lowered);
+  for (PoolItem& item : problem.items) {
+    for (const uint32_t other : used_with[static_cast<size_t>(item.id)]) {
+      if (item_of[other] >= 0) item.used_with.push_back(item_of[other]);
+    }
+  }
+}
+
+// A memory in which buffers are placed.
+struct Space {
+  MemorySpace space = MemorySpace::kScratchpad;
+  int64_t capacity_bytes = 0;
+  int64_t bank_bytes = 0;  // PoolProblem::bank_bytes
+};
+
+Space ScratchpadSpace(const ScratchpadConfig& config) {
+  // Where banks are interleaved every place meets all of them.
+  const bool has_banks = config.banks > 1 && config.bank_interleave_bytes == 0;
+  return {MemorySpace::kScratchpad, config.size_bytes,
+          has_banks ? config.size_bytes / config.banks : 0};
+}
+
 struct Placed {
   std::optional<Shortage> shortage;
   PoolPlan plan;
   int64_t buffers = 0;
 };
 
-absl::StatusOr<Placed> PlaceSpace(const LoweredProgram& lowered, MemorySpace space,
-                                  int64_t capacity_bytes, const PlaceOptions& options,
-                                  const std::vector<BufferLife>& lives,
+absl::StatusOr<Placed> PlaceSpace(const LoweredProgram& lowered, const Space& memory,
+                                  const PlaceOptions& options, const std::vector<BufferLife>& lives,
                                   std::vector<int64_t>& offset_bytes) {
   PoolProblem problem;
-  problem.capacity_bytes = capacity_bytes;
+  problem.capacity_bytes = memory.capacity_bytes;
+  problem.bank_bytes = memory.bank_bytes;
   problem.objective = PoolObjective::kFitThenReuse;
   for (size_t i = 0; i < lowered.buffers.size(); ++i) {
     const VirtualBuffer& buffer = lowered.buffers[i];
-    if (buffer.space != space || lives[i].end_command == 0) continue;
+    if (buffer.space != memory.space || lives[i].end_command == 0) continue;
     PoolItem item;
     item.id = static_cast<int64_t>(i);
     item.begin_step = lives[i].begin_command;
@@ -62,13 +115,14 @@ absl::StatusOr<Placed> PlaceSpace(const LoweredProgram& lowered, MemorySpace spa
     item.name = fmt::format("{}/{}", lowered.ops[buffer.op].name, buffer.role);
     problem.items.push_back(std::move(item));
   }
+  if (options.apart_in_banks && memory.bank_bytes > 0) TellUsedWith(lowered, problem);
   if (!options.double_buffer) AliasRoles(lowered, problem.items);
   BERTH_ASSIGN_OR_RETURN(PoolPlan plan, PlanPool(problem, {.only_rotate = options.only_rotate}));
   if (plan.conflict) {
-    const std::string_view memory =
-        space == MemorySpace::kScratchpad ? "scratchpad" : "accumulator";
-    return Placed{Shortage{space, plan.conflict->step, plan.conflict->excess_bytes,
-                           fmt::format("{}: {}", memory, DescribeConflict(problem, plan))},
+    const std::string_view name =
+        memory.space == MemorySpace::kScratchpad ? "scratchpad" : "accumulator";
+    return Placed{Shortage{memory.space, plan.conflict->step, plan.conflict->excess_bytes,
+                           fmt::format("{}: {}", name, DescribeConflict(problem, plan))},
                   {},
                   0};
   }
@@ -85,11 +139,10 @@ absl::StatusOr<ScratchpadPlan> PlaceBuffers(const LoweredProgram& lowered, const
   ScratchpadPlan result;
   result.lives = FindBufferLives(lowered.commands, lowered.buffers.size());
   result.offset_bytes.assign(lowered.buffers.size(), 0);
-  BERTH_ASSIGN_OR_RETURN(Placed scratchpad,
-                         PlaceSpace(lowered, MemorySpace::kScratchpad, config.scratchpad.size_bytes,
-                                    options, result.lives, result.offset_bytes));
-  BERTH_ASSIGN_OR_RETURN(Placed accumulator, PlaceSpace(lowered, MemorySpace::kAccumulator,
-                                                        config.accumulator.size_bytes, options,
+  BERTH_ASSIGN_OR_RETURN(Placed scratchpad, PlaceSpace(lowered, ScratchpadSpace(config.scratchpad),
+                                                       options, result.lives, result.offset_bytes));
+  const Space accumulators = {MemorySpace::kAccumulator, config.accumulator.size_bytes, 0};
+  BERTH_ASSIGN_OR_RETURN(Placed accumulator, PlaceSpace(lowered, accumulators, options,
                                                         result.lives, result.offset_bytes));
   result.shortage = scratchpad.shortage ? scratchpad.shortage : accumulator.shortage;
   result.scratchpad = std::move(scratchpad.plan);

@@ -33,6 +33,9 @@ struct PlaceOptions {
   bool double_buffer = true;
   // Gives up early (PoolOptions::only_rotate): for a caller that can make the lives shorter.
   bool only_rotate = false;
+  // Buffers that a command uses together stand in banks of their own where there is room: less rest
+  // for the bytes, fewer conflicts at the ports.
+  bool apart_in_banks = false;
 };
 
 // A plan with a shortage when no placement within the machine was found.

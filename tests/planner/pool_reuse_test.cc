@@ -46,6 +46,40 @@ TEST(PoolReuseTest, KeepsOffALongLivedBuffer) {
   EXPECT_EQ(plan.reuse.min_distance_steps, 2);
 }
 
+// Buffers of 10 bytes in banks of 20, used two and two by one command.
+PoolProblem Pairs(int count, int64_t capacity_bytes) {
+  PoolProblem problem = {{}, capacity_bytes, PoolObjective::kFitThenReuse};
+  for (int i = 0; i < count; ++i) {
+    problem.items.push_back(
+        {.id = i, .begin_step = i / 2, .end_step = i / 2 + 1, .size_bytes = 10});
+    problem.items.back().used_with = {i ^ 1};
+  }
+  return problem;
+}
+
+TEST(PoolReuseTest, WhatIsUsedTogetherStandsInBanksOfItsOwn) {
+  PoolProblem problem = Pairs(12, 80);
+  const auto shared_banks = [&] {
+    const PoolPlan plan = MustPlan(problem);
+    int count = 0;
+    for (size_t i = 0; i < 12; i += 2) {
+      if (plan.offset_bytes[i] / 20 == plan.offset_bytes[i + 1] / 20) ++count;
+    }
+    return count;
+  };
+  EXPECT_EQ(shared_banks(), 6);  // the lowest window of equal rest is the one beside
+  problem.bank_bytes = 20;
+  EXPECT_EQ(shared_banks(), 0);
+}
+
+TEST(PoolReuseTest, BanksNeverCostThePlan) {
+  PoolProblem problem = Pairs(12, 20);  // one bank
+  problem.bank_bytes = 20;
+  EXPECT_LE(MustPlan(problem).height_bytes, 20);
+  problem.items[3].used_with = {12};
+  EXPECT_TRUE(absl::IsInvalidArgument(PlanPool(problem, kQuick).status()));
+}
+
 // Scattering small buffers leaves no room for the large one at step 8; less rest does.
 TEST(PoolReuseTest, GivesUpRestWhereItMustToFit) {
   PoolProblem problem = Chain(8, 10, 100);
