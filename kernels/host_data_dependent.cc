@@ -2,12 +2,12 @@
 
 #include <cstring>
 #include <optional>
-#include <type_traits>
 #include <vector>
 
 #include "base/checked_math.h"
 #include "base/dtype.h"
 #include "kernels/box_selection.h"
+#include "kernels/comparable.h"
 #include "kernels/unique.h"
 
 namespace berth {
@@ -17,15 +17,6 @@ constexpr int kMostAxes = 8;
 
 int64_t ElementsOf(const Operand& operand) {
   return operand.stride_bytes[0] / DTypeBytes(operand.dtype);
-}
-
-template <typename T>
-bool IsNonZero(T value) {
-  if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat>) {
-    return static_cast<float>(value) != 0;
-  } else {
-    return value != T{};
-  }
 }
 
 // The product of extents that are none below 1, or nothing.
@@ -76,7 +67,7 @@ absl::Status HostNonZero(const HostCall& call) {
   VisitDType(c.in0.dtype, [&]<typename T>() {
     const T* const in = reinterpret_cast<const T*>(call.operands[1]);
     for (int64_t i = 0; i < *elements; ++i) {
-      if (!IsNonZero(in[i])) continue;
+      if (Comparable(in[i]) == 0) continue;
       int64_t rest = i;
       for (int64_t axis = rank; axis-- > 0 && static_cast<int64_t>(found) < count;) {
         const int64_t extent = extents[static_cast<size_t>(axis)];

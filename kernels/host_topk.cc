@@ -6,6 +6,7 @@
 
 #include "base/checked_math.h"
 #include "base/dtype.h"
+#include "kernels/comparable.h"
 
 namespace berth {
 namespace {
@@ -37,15 +38,6 @@ absl::StatusOr<Problem> ReadProblem(const HostCall& call) {
   return p;
 }
 
-template <typename T>
-auto Key(T value) {
-  if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat>) {
-    return static_cast<float>(value);
-  } else {
-    return value;
-  }
-}
-
 // A strict order over positions of a line, total even with NaN.
 template <typename T>
 struct Before {
@@ -54,7 +46,7 @@ struct Before {
   bool largest;
 
   bool operator()(int64_t a, int64_t b) const {
-    const auto x = Key(line[a * stride]), y = Key(line[b * stride]);
+    const auto x = Comparable(line[a * stride]), y = Comparable(line[b * stride]);
     const bool x_is_nan = x != x, y_is_nan = y != y;
     if (x_is_nan != y_is_nan) return x_is_nan == largest;
     if (x_is_nan || x == y) return a < b;

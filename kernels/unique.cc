@@ -2,24 +2,16 @@
 
 #include <algorithm>
 #include <numeric>
-#include <type_traits>
+
+#include "kernels/comparable.h"
 
 namespace berth {
 namespace {
 
-template <typename T>
-auto Key(T value) {
-  if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat>) {
-    return static_cast<float>(value);
-  } else {
-    return value;
-  }
-}
-
 // -1, 0 or 1; total even with NaN.
 template <typename T>
 int Compare(T a, T b) {
-  const auto x = Key(a), y = Key(b);
+  const auto x = Comparable(a), y = Comparable(b);
   const bool x_is_nan = x != x, y_is_nan = y != y;
   if (x_is_nan || y_is_nan) return static_cast<int>(x_is_nan) - static_cast<int>(y_is_nan);
   return x < y ? -1 : x > y ? 1 : 0;

@@ -259,6 +259,12 @@ int64_t Access::total_bytes() const {
   return extent[0] * extent[1] * extent[2] * extent[3] * run_bytes;
 }
 
+bool HasSameBytes(const Access& a, const Access& b) {
+  return a.offset_bytes == b.offset_bytes && a.run_bytes == b.run_bytes &&
+         std::equal(a.extent, a.extent + 4, b.extent) &&
+         std::equal(a.stride_bytes, a.stride_bytes + 4, b.stride_bytes);
+}
+
 AccessList CollectAccesses(const Command& command) {
   Collector collect(command);
   switch (EngineOf(command.opcode)) {

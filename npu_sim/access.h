@@ -47,6 +47,9 @@ AccessList CollectAccesses(const Command& command);
 // exact within a fixed budget of search steps, and true beyond it.
 bool MayOverlap(const Access& a, const Access& b);
 
+// Both touch the same bytes of their spaces, grid by grid.
+bool HasSameBytes(const Access& a, const Access& b);
+
 // Both touch a common byte and at least one writes.
 inline bool Conflicts(const Access& a, const Access& b) {
   return (a.is_write || b.is_write) && MayOverlap(a, b);

@@ -16,12 +16,6 @@ struct Extent {
   uint32_t last_visit = UINT32_MAX;  // the access that has looked at this one already
 };
 
-bool HasSameBytes(const Access& a, const Access& b) {
-  return a.offset_bytes == b.offset_bytes && a.run_bytes == b.run_bytes &&
-         std::equal(a.extent, a.extent + 4, b.extent) &&
-         std::equal(a.stride_bytes, a.stride_bytes + 4, b.stride_bytes);
-}
-
 // The accesses seen so far in one address space, by granule of its bytes.
 class Granules {
  public:

@@ -112,25 +112,26 @@ std::vector<EngineId> CoreEngines(int dma_channels, int core) {
   return engines;
 }
 
+std::string_view EngineKindName(EngineKind kind) {
+  switch (kind) {
+    case EngineKind::kDma:
+      return "dma";
+    case EngineKind::kMatrix:
+      return "matrix";
+    case EngineKind::kVector:
+      return "vector";
+    case EngineKind::kHost:
+      return "host";
+  }
+  return "unknown";
+}
+
 std::string EngineName(const EngineId& engine) {
   std::string name = engine.core == 0 ? "" : fmt::format("{}.", engine.core);
-  switch (engine.kind) {
-    case EngineKind::kDma:
-      return name + fmt::format("dma{}", engine.index);
-    case EngineKind::kMatrix:
-      name += "matrix";
-      break;
-    case EngineKind::kVector:
-      name += "vector";
-      break;
-    case EngineKind::kHost:
-      name += "host";
-      break;
-    default:
-      name += "unknown";
-      break;
+  name += EngineKindName(engine.kind);
+  if (engine.kind == EngineKind::kDma || engine.index != 0) {
+    name += fmt::format("{}", engine.index);
   }
-  if (engine.index != 0) name += fmt::format("{}", engine.index);
   return name;
 }
 

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/types/span.h"
@@ -71,7 +72,8 @@ struct TileProgram {
 // The engines of one core of a machine with `dma_channels` channels, in the order of every report:
 // dma0.., matrix, vector, host.
 std::vector<EngineId> CoreEngines(int dma_channels, int core = 0);
-std::string EngineName(const EngineId& engine);  // "dma0", "matrix", "vector", "host"; "1.dma0"
+std::string_view EngineKindName(EngineKind kind);  // "dma", "matrix", "vector", "host"
+std::string EngineName(const EngineId& engine);    // "dma0", "matrix", "vector", "host"; "1.dma0"
 
 // One line per command: number, engine, opcode, extents, operands, waits.
 std::string DumpProgram(const ProgramView& program);

@@ -212,10 +212,6 @@ BundleContents ToContents(const CompileOptions& options, Stages stages) {
   return contents;
 }
 
-}  // namespace
-
-namespace {
-
 bool HasFreeShapes(const Graph& graph) {
   return std::any_of(graph.inputs.begin(), graph.inputs.end(),
                      [&](ValueId id) { return !graph.at(id).shape_known; });

@@ -7,19 +7,6 @@
 namespace berth {
 namespace {
 
-std::string_view KindName(EngineKind kind) {
-  switch (kind) {
-    case EngineKind::kDma:
-      return "dma";
-    case EngineKind::kMatrix:
-      return "matrix";
-    case EngineKind::kVector:
-      return "vector";
-    case EngineKind::kHost:
-      return "host";
-  }
-  return "unknown";
-}
 constexpr EngineKind kKinds[] = {EngineKind::kMatrix, EngineKind::kVector, EngineKind::kHost,
                                  EngineKind::kDma};
 
@@ -42,7 +29,7 @@ std::string_view LimitName(OpLimit limit) {
 }
 
 std::string LimitText(const OpExplanation& why) {
-  const std::string_view unit = KindName(why.main);
+  const std::string_view unit = EngineKindName(why.main);
   switch (why.limit) {
     case OpLimit::kNothing:
       return "nothing: it has no commands";
@@ -113,9 +100,9 @@ std::string BuffersText(const OpExplanation& why) {
 }
 
 std::string TimeText(const OpTime& time, EngineKind kind) {
-  std::string text =
-      fmt::format("    {}: {} cycles in {} command{}, busy {}", KindName(kind), time.total_cycles(),
-                  time.command_count, time.command_count == 1 ? "" : "s", time.busy_cycles);
+  std::string text = fmt::format("    {}: {} cycles in {} command{}, busy {}", EngineKindName(kind),
+                                 time.total_cycles(), time.command_count,
+                                 time.command_count == 1 ? "" : "s", time.busy_cycles);
   if (time.set_up_cycles > 0) text += fmt::format(" (set-up {})", time.set_up_cycles);
   for (int cause = 1; cause < kStallCauseCount; ++cause) {
     const int64_t cycles = time.stall_cycles[static_cast<size_t>(cause)];
@@ -141,7 +128,7 @@ std::string TimesText(const InspectedPlan& plan, const OpExplanation& why) {
                       why.report.dram_read_bytes, why.report.dram_write_bytes, info.min_dram_bytes);
   text += fmt::format("  bound by {}\n", LimitText(why));
   return text + fmt::format("  {} cycles: {} {}, DRAM bus {}; bound {}: array {}, bytes {}\n",
-                            why.cycles, KindName(why.main), why.time(why.main).total_cycles(),
+                            why.cycles, EngineKindName(why.main), why.time(why.main).total_cycles(),
                             why.bus_cycles, why.bound_cycles, info.mapped_cycles,
                             why.bound_dram_cycles);
 }
@@ -225,11 +212,11 @@ void AddTimesJson(const OpExplanation& why, nlohmann::ordered_json& json) {
   json["dram_read_bytes"] = why.report.dram_read_bytes;
   json["dram_write_bytes"] = why.report.dram_write_bytes;
   for (const EngineKind kind : kKinds) {
-    json["engines"][std::string(KindName(kind))] = TimeJson(why.time(kind));
+    json["engines"][std::string(EngineKindName(kind))] = TimeJson(why.time(kind));
   }
   json["bound_by"] = LimitName(why.limit);
   json["because"] = LimitText(why);
-  json["main_engine"] = KindName(why.main);
+  json["main_engine"] = EngineKindName(why.main);
   json["cycles"] = why.cycles;
   json["dram_bus_cycles"] = why.bus_cycles;
   json["cycles_lower_bound"] = why.bound_cycles;

@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "kernels/box_selection.h"
+#include "kernels/comparable.h"
 #include "kernels/host_data_dependent.h"
 #include "kernels/host_functions.h"
 #include "kernels/ops/dtype_check.h"
@@ -53,13 +54,7 @@ absl::StatusOr<std::vector<TensorType>> NonZeroTypes(const OpCall& call) {
   BERTH_ASSIGN_OR_RETURN(const Tensor* x, KnownInput(call, 0, "X"));
   int64_t count = 0;
   VisitDType(x->dtype(), [&]<typename T>() {
-    for (const T& value : x->Values<T>()) {
-      if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat>) {
-        count += static_cast<float>(value) != 0 ? 1 : 0;
-      } else {
-        count += value != T{} ? 1 : 0;
-      }
-    }
+    for (const T& value : x->Values<T>()) count += Comparable(value) != 0 ? 1 : 0;
   });
   return std::vector<TensorType>{{DType::kInt64, Shape{x->shape().rank(), count}}};
 }

@@ -11,6 +11,15 @@ ValueId Number(GraphRewriter& rewrite, int64_t value) {
 
 }  // namespace
 
+absl::Status CheckIndexed(const Shape& data, const Shape& indices, int axis) {
+  for (int i = 0; i < data.rank(); ++i) {
+    if (i == axis || indices[i] <= data[i]) continue;
+    return InvalidArgument("indices {} go beyond data {} along axis {}", indices.ToString(),
+                           data.ToString(), i);
+  }
+  return absl::OkStatus();
+}
+
 ValueId ApplyFlatIndices(GraphRewriter& rewrite, const std::vector<IndexedAxis>& axes,
                          const std::vector<ValueId>& offsets, int64_t row_count) {
   const auto apply = [&](OpKind kind, ValueId a, ValueId b) { return rewrite.Apply(kind, {a, b}); };

@@ -15,6 +15,10 @@ struct IndexedAxis {
   int64_t stride = 1;  // rows from one place on it to the next
 };
 
+// Elements of `data` are named by indices along `axis`, whose shape has the same rank: along the
+// other axes these reach at most as far as the data.
+absl::Status CheckIndexed(const Shape& data, const Shape& indices, int axis);
+
 // The sum of index * stride and of `offsets` (int64, they broadcast), or `row_count`, which is no
 // row and so fails what reads it, where any index is outside its axis.
 ValueId ApplyFlatIndices(GraphRewriter& rewrite, const std::vector<IndexedAxis>& axes,

@@ -29,11 +29,7 @@ absl::StatusOr<std::vector<TensorType>> GatherElementsTypes(const OpCall& call) 
   }
   BERTH_ASSIGN_OR_RETURN(const int axis,
                          NormalizeAxis(call.node->attributes.Int("axis", 0), data.rank()));
-  for (int i = 0; i < data.rank(); ++i) {
-    if (i == axis || indices[i] <= data[i]) continue;
-    return InvalidArgument("indices {} go beyond data {} along axis {}", indices.ToString(),
-                           data.ToString(), i);
-  }
+  BERTH_RETURN_IF_ERROR(CheckIndexed(data, indices, axis));
   if (data.ElementCount() == 0 && indices.ElementCount() > 0) {
     return InvalidArgument("data of shape {} has nothing to gather", data.ToString());
   }

@@ -156,11 +156,7 @@ absl::StatusOr<std::vector<TensorType>> ScatterElementsTypes(const OpCall& call)
   }
   BERTH_ASSIGN_OR_RETURN(const int axis,
                          NormalizeAxis(call.node->attributes.Int("axis", 0), data.rank()));
-  for (int i = 0; i < data.rank(); ++i) {
-    if (i == axis || indices[i] <= data[i]) continue;
-    return InvalidArgument("indices {} go beyond data {} along axis {}", indices.ToString(),
-                           data.ToString(), i);
-  }
+  BERTH_RETURN_IF_ERROR(CheckIndexed(data, indices, axis));
   return std::vector<TensorType>{call.input(0)};
 }
 

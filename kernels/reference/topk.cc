@@ -1,21 +1,9 @@
 // Reference of TopK: ranks every element of a line by counting what comes before it.
+#include "kernels/comparable.h"
 #include "kernels/reference/movement.h"
 #include "kernels/reference/reference_list.h"
 
 namespace berth {
-namespace {
-
-template <typename T>
-auto Comparable(T value) {
-  if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat>) {
-    return static_cast<float>(value);
-  } else {
-    return value;
-  }
-}
-
-}  // namespace
-
 absl::Status TopKReference(const OpCall& call, absl::Span<const ConstTensorView> inputs,
                            absl::Span<const TensorView> outputs) {
   const int64_t given = call.node->attributes.Int("axis", -1);

@@ -17,13 +17,6 @@ RaceMap::RaceMap(int64_t size_bytes) : grids_(1) {
   granules_.resize(static_cast<size_t>(size_bytes >> granule_shift_) + 1);
 }
 
-bool RaceMap::GridKey::operator==(const GridKey& other) const {
-  const Access &a = access, &b = other.access;
-  return a.offset_bytes == b.offset_bytes && a.run_bytes == b.run_bytes &&
-         std::equal(a.extent, a.extent + 4, b.extent) &&
-         std::equal(a.stride_bytes, a.stride_bytes + 4, b.stride_bytes);
-}
-
 uint32_t RaceMap::InternGrid(const Access& access) {
   if (access.extent[3] == 1) return 0;
   const auto [entry, added] = grid_of_.try_emplace(GridKey{access}, 0);

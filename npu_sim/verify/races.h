@@ -50,7 +50,7 @@ class RaceMap {
 
   struct GridKey {
     Access access;
-    bool operator==(const GridKey& other) const;
+    bool operator==(const GridKey& other) const { return HasSameBytes(access, other.access); }
     template <typename H>
     friend H AbslHashValue(H state, const GridKey& key) {
       const Access& a = key.access;

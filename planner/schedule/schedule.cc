@@ -58,10 +58,12 @@ bool HasSameOrder(const Graph& a, const Graph& b) {
                     [](const Node& x, const Node& y) { return x.outputs == y.outputs; });
 }
 
-// What to try: only the placement tells whether bands of rows without spare room make wait.
-std::vector<ResidencyResult> PlanBothBeliefs(const Graph& graph, const NpuConfig& config,
-                                             const ScheduleOptions& options, int64_t limit_percent,
-                                             size_t first_search, SearchMonitor& monitor) {
+// What to try, of the first `beliefs`: only the placement tells whether bands of rows without spare
+// room make wait.
+std::vector<ResidencyResult> PlanBeliefs(const Graph& graph, const NpuConfig& config,
+                                         const ScheduleOptions& options, int64_t limit_percent,
+                                         size_t beliefs, size_t first_search,
+                                         SearchMonitor& monitor) {
   ResidencyOptions residency;
   residency.resident = options.resident;
   residency.stripes = options.stripes;
@@ -78,7 +80,7 @@ std::vector<ResidencyResult> PlanBothBeliefs(const Graph& graph, const NpuConfig
   if (monitor.is_on()) residency.progress = tell(first_search);
   ResidencyPlanner planner(graph, options.storage, config, kTilePercent[0]);
   std::vector<ResidencyResult> planned = {planner.Plan(residency)};
-  if (!options.search) return planned;
+  if (beliefs == 1) return planned;
   residency.bands_spread = true;
   if (monitor.is_on()) residency.progress = tell(first_search + 1);
   planned.push_back(planner.Plan(residency));
@@ -93,8 +95,9 @@ std::vector<Residency> PlanBothOrders(const Graph& graph, const NpuConfig& confi
   std::vector<Residency> orders = {{graph, false, {}}, {graph, true, {}}};
   OrderLocally(orders[1].graph);
   const auto plan = [&](Residency& order) {
-    order.planned = PlanBothBeliefs(order.graph, config, options, limit_percent,
-                                    order.is_reordered ? kBeliefs : 0, monitor);
+    order.planned =
+        PlanBeliefs(order.graph, config, options, limit_percent, options.search ? kBeliefs : 1,
+                    order.is_reordered ? kBeliefs : 0, monitor);
   };
   if (!options.reorder || HasSameOrder(graph, orders[1].graph)) {
     orders.pop_back();
@@ -212,9 +215,9 @@ absl::StatusOr<Schedule> BestSchedule(Graph& graph, const NpuConfig& config,
   if (options.search && best.ok() && !is_long) {
     Candidate half = chosen;
     half.scratchpad_divisor = 2;
-    of_half = PlanBothBeliefs(half.order->graph, PartOf(config, half.scratchpad_divisor), options,
-                              limit_percent, 2 * kBeliefs, monitor);
-    half.planned = &of_half[half.bands_spread && of_half.size() > 1 ? 1 : 0];
+    of_half = PlanBeliefs(half.order->graph, PartOf(config, half.scratchpad_divisor), options,
+                          limit_percent, half.bands_spread ? kBeliefs : 1, 2 * kBeliefs, monitor);
+    half.planned = &of_half.back();
     Realized attempt = Realize(half, config, judged, monitor);
     const bool is_better = IsBetter(attempt.schedule, best);
     AddTrials(std::move(attempt.trials), is_better, trials);

@@ -26,10 +26,6 @@ bool MayDecideShapes(const TensorType& type) {
          (IsInteger(type.dtype) && type.shape.rank() <= 1 && count <= kMostKnownElements);
 }
 
-RunValue ConstantValue(const std::shared_ptr<const Tensor>& tensor) {
-  return {tensor->type(), tensor->bytes().data(), tensor, nullptr};
-}
-
 // Values in the order of `sources`.
 std::vector<RunValue> Collect(const std::vector<ValueSource>& sources,
                               const std::vector<RunValue>& inputs,
@@ -48,7 +44,7 @@ std::vector<RunValue> Collect(const std::vector<ValueSource>& sources,
         values.push_back(rest[source.position]);
         break;
       case ValueSource::Kind::kConstant:
-        values.push_back(ConstantValue(source.constant));
+        values.push_back(ValueOf(source.constant));
         break;
     }
   }
@@ -74,7 +70,7 @@ std::vector<RunValue> OperandsOf(const Graph& rest, const std::vector<RunValue>&
       continue;
     }
     if (const auto& constant = rest.at(id).constant) {
-      operands.push_back(ConstantValue(constant));
+      operands.push_back(ValueOf(constant));
       continue;
     }
     const auto input = std::find(rest.inputs.begin(), rest.inputs.end(), id);
@@ -103,6 +99,12 @@ absl::StatusOr<int64_t> BytesOf(const Node& node, const std::vector<RunValue>& o
 }
 
 }  // namespace
+
+RunValue ValueOf(std::shared_ptr<const Tensor> tensor) {
+  const std::byte* data = tensor->bytes().data();
+  TensorType type = tensor->type();
+  return {std::move(type), data, std::move(tensor), nullptr};
+}
 
 absl::Status DynamicRun::CountStep() {
   const int64_t limit = program_.options().step_limit;
@@ -167,7 +169,7 @@ absl::StatusOr<std::vector<RunValue>> DynamicRun::RunRest(const GraphSplit& spli
     const bool can_know = std::find(deciding.begin(), deciding.end(), true) != deciding.end();
     BERTH_ASSIGN_OR_RETURN(const int64_t bytes, BytesOf(first, operands));
     if (can_know && bytes > kMostHostBytes) return RunBound(split.rest, inputs, deciding);
-    BERTH_ASSIGN_OR_RETURN(results, RunOnHost(rest, first, operands));
+    BERTH_ASSIGN_OR_RETURN(results, RunOnHost(rest, first, operands, bytes));
   }
   Values after;
   if (!split.after->nodes.empty()) {
@@ -178,11 +180,10 @@ absl::StatusOr<std::vector<RunValue>> DynamicRun::RunRest(const GraphSplit& spli
 }
 
 absl::StatusOr<std::vector<RunValue>> DynamicRun::RunOnHost(const Graph& graph, const Node& node,
-                                                            const Values& operands) {
+                                                            const Values& operands, int64_t bytes) {
   BERTH_RETURN_IF_ERROR(CountStep());
   std::vector<ConstTensorView> views;
   for (const RunValue& operand : operands) views.push_back(operand.view());
-  BERTH_ASSIGN_OR_RETURN(const int64_t bytes, BytesOf(node, operands));
   if (bytes > program_.config().dram.size_bytes) {
     return ResourceExhausted("{} '{}': {} bytes read and written, the target has {}",
                              OpName(node.kind), node.name, bytes,
@@ -194,7 +195,7 @@ absl::StatusOr<std::vector<RunValue>> DynamicRun::RunOnHost(const Graph& graph, 
   }
   Values values;
   for (Tensor& result : *results) {
-    values.push_back(ConstantValue(std::make_shared<const Tensor>(std::move(result))));
+    values.push_back(ValueOf(std::make_shared<const Tensor>(std::move(result))));
   }
   AddReport(HostReport(bytes, program_.config()), report_);
   return values;

@@ -29,6 +29,9 @@ struct RunValue {
   ConstTensorView view() const { return {type, data}; }
 };
 
+// All of the tensor, which it owns.
+RunValue ValueOf(std::shared_ptr<const Tensor> tensor);
+
 // Where a run takes place.
 struct RunPlace {
   std::byte* scratchpad = nullptr;  // as large as the machine's
@@ -63,7 +66,9 @@ class DynamicRun {
   absl::StatusOr<Values> RunScan(const Node& node, const Values& operands);
   absl::StatusOr<RunValue> Stack(const Values& slices, int axis, bool is_reversed,
                                  const Value& declared);
-  absl::StatusOr<Values> RunOnHost(const Graph& graph, const Node& node, const Values& operands);
+  // `bytes`: of operands and results.
+  absl::StatusOr<Values> RunOnHost(const Graph& graph, const Node& node, const Values& operands,
+                                   int64_t bytes);
   // Bytes of the pool.
   absl::StatusOr<RunValue> NewValue(const TensorType& type);
   // A tensor of its own, for what the caller gets.

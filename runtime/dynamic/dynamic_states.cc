@@ -8,12 +8,6 @@
 namespace berth {
 namespace {
 
-RunValue ValueOf(std::shared_ptr<const Tensor> tensor) {
-  const std::byte* data = tensor->bytes().data();
-  TensorType type = tensor->type();
-  return {std::move(type), data, std::move(tensor), nullptr};
-}
-
 RunValue CopyOf(const ConstTensorView& view) {
   auto tensor = std::make_shared<Tensor>(view.type);
   if (!tensor->bytes().empty()) {

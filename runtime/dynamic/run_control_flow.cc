@@ -17,9 +17,7 @@ RunValue ScalarValue(DType dtype, int64_t number) {
   } else {
     tensor->Values<int64_t>()[0] = number;
   }
-  const std::byte* data = tensor->bytes().data();
-  TensorType type = tensor->type();
-  return {std::move(type), data, std::move(tensor), nullptr};
+  return ValueOf(std::move(tensor));
 }
 
 // The results that the node names, in front of all that there are.

@@ -46,21 +46,12 @@ TileProgram RandomProgram(std::mt19937& random, int bytes) {
   const uint32_t slot = builder.Slot(MemorySpace::kScratchpad, 0, bytes);
   const int count = pick(2, 60);
   for (int i = 0; i < count; ++i) {
-    const bool dense = pick(0, 1) == 0;
-    const int inner = dense ? pick(1, bytes / 2) : pick(1, 40);
-    const int rows = dense ? 1 : pick(1, 6);
-    const int inner_stride = dense ? 1 : pick(1, 3);
-    const int stride = inner * inner_stride + pick(0, 600);
-    const int span = (rows - 1) * stride + inner * inner_stride;
-    if (span > bytes) continue;
-    const std::array<int32_t, 4> extent = {1, 1, rows, inner};
-    const auto view = [&] {
-      return builder.InSlot(slot, {0, 0, stride, inner_stride}, pick(0, bytes - span),
-                            DType::kInt8);
-    };
+    const testing_support::RandomRows rows(random, bytes);
+    if (rows.span_bytes > bytes) continue;
+    const auto view = [&] { return rows.In(slot, bytes, builder, random); };
     builder.Add(pick(0, 1) == 0 ? B::Make(Opcode::kDmaFill, static_cast<uint8_t>(pick(0, 1)),
-                                          extent, view(), {})
-                                : B::Make(Opcode::kCopy, B::kVector, extent, view(), view()));
+                                          rows.extent, view(), {})
+                                : B::Make(Opcode::kCopy, B::kVector, rows.extent, view(), view()));
   }
   return builder.Take();
 }

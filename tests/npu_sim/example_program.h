@@ -4,6 +4,7 @@
 #pragma once
 
 #include <array>
+#include <random>
 
 #include "npu_sim/config.h"
 #include "npu_sim/program.h"
@@ -81,6 +82,30 @@ class ProgramBuilder {
 
  private:
   TileProgram program_;
+};
+
+// Rows of runs in a slot of `bytes`: some dense and large, some strided.
+struct RandomRows {
+  std::array<int32_t, 4> extent = {1, 1, 1, 1}, strides = {};
+  int span_bytes = 0;  // may be more than fits
+
+  RandomRows(std::mt19937& random, int bytes) {
+    const bool dense = Pick(random, 0, 1) == 0;
+    const int inner = dense ? Pick(random, 1, bytes / 2) : Pick(random, 1, 40);
+    const int rows = dense ? 1 : Pick(random, 1, 6);
+    const int inner_stride = dense ? 1 : Pick(random, 1, 3);
+    const int stride = inner * inner_stride + Pick(random, 0, 600);
+    extent = {1, 1, rows, inner};
+    strides = {0, 0, stride, inner_stride};
+    span_bytes = (rows - 1) * stride + inner * inner_stride;
+  }
+  static int Pick(std::mt19937& random, int low, int high) {
+    return std::uniform_int_distribution<int>(low, high)(random);
+  }
+  // Somewhere in the slot.
+  Operand In(uint32_t slot, int bytes, const ProgramBuilder& builder, std::mt19937& random) const {
+    return builder.InSlot(slot, strides, Pick(random, 0, bytes - span_bytes), DType::kInt8);
+  }
 };
 
 inline TileProgram ExampleProgram() {

@@ -76,31 +76,22 @@ TileProgram RandomProgram(std::mt19937& random, int bytes) {
   const uint32_t pool = builder.Slot(MemorySpace::kDram, 0, bytes, region);
   const int count = pick(2, 70);
   for (int i = 0; i < count; ++i) {
-    const bool dense = pick(0, 1) == 0;
-    const int inner = dense ? pick(1, bytes / 2) : pick(1, 40);
-    const int rows = dense ? 1 : pick(1, 6);
-    const int inner_stride = dense ? 1 : pick(1, 3);
-    const int stride = inner * inner_stride + pick(0, 600);
-    const int span = (rows - 1) * stride + inner * inner_stride;
-    if (span > bytes) continue;
-    const auto view = [&](uint32_t slot) {
-      return builder.InSlot(slot, {0, 0, stride, inner_stride}, pick(0, bytes - span),
-                            DType::kInt8);
-    };
+    const testing_support::RandomRows rows(random, bytes);
+    if (rows.span_bytes > bytes) continue;
+    const auto view = [&](uint32_t slot) { return rows.In(slot, bytes, builder, random); };
     const auto dma = static_cast<uint8_t>(pick(0, 1));
-    const std::array<int32_t, 4> extent = {1, 1, rows, inner};
     switch (pick(0, 3)) {
       case 0:
-        builder.Add(B::Make(Opcode::kDmaFill, dma, extent, view(scratch), {}));
+        builder.Add(B::Make(Opcode::kDmaFill, dma, rows.extent, view(scratch), {}));
         break;
       case 1:
-        builder.Add(B::Make(Opcode::kDmaLoad, dma, extent, view(scratch), view(pool)));
+        builder.Add(B::Make(Opcode::kDmaLoad, dma, rows.extent, view(scratch), view(pool)));
         break;
       case 2:
-        builder.Add(B::Make(Opcode::kDmaStore, dma, extent, view(pool), view(scratch)));
+        builder.Add(B::Make(Opcode::kDmaStore, dma, rows.extent, view(pool), view(scratch)));
         break;
       default:
-        builder.Add(B::Make(Opcode::kCopy, B::kVector, extent, view(scratch), view(scratch)));
+        builder.Add(B::Make(Opcode::kCopy, B::kVector, rows.extent, view(scratch), view(scratch)));
     }
   }
   return builder.Take();
