@@ -29,10 +29,10 @@ bool IsBounded(const Graph& graph, const std::map<std::string, int64_t>& bounded
 absl::StatusOr<MaximumPlan> Plan(const Graph& graph, const CompileOptions& options,
                                  const std::map<std::string, int64_t>& extents) {
   BERTH_ASSIGN_OR_RETURN(Graph pinned, PinFreeDims(graph, extents));
+  pinned.states.clear();  // they are the dynamic run's
   CompileOptions plan_options = options;
   plan_options.dump = nullptr;  // the stages of the model are those of its graph
-  BERTH_ASSIGN_OR_RETURN(const BundleContents contents,
-                         CompileGraph(std::move(pinned), plan_options));
+  BERTH_ASSIGN_OR_RETURN(BundleContents contents, CompileGraph(std::move(pinned), plan_options));
   BERTH_ASSIGN_OR_RETURN(const SimReport report,
                          SimulateTiming(contents.program.view(), contents.config));
   MaximumPlan plan;
@@ -42,6 +42,7 @@ absl::StatusOr<MaximumPlan> Plan(const Graph& graph, const CompileOptions& optio
     plan.pool_bytes = memory.height_bytes;
     plan.pool_lower_bound_bytes = memory.lower_bound_bytes;
   }
+  plan.contents = std::make_shared<const BundleContents>(std::move(contents));
   return plan;
 }
 

@@ -37,9 +37,12 @@ absl::StatusOr<std::shared_ptr<const Program>> Program::FromBundle(
     std::shared_ptr<const Bundle> bundle, DynamicOptions dynamic) {
   std::shared_ptr<Program> program(new Program());
   if (bundle->info().dynamic) {
-    BERTH_ASSIGN_OR_RETURN(
-        program->dynamic_,
-        DynamicProgram::Create(*bundle->info().dynamic, bundle->info().config, std::move(dynamic)));
+    std::shared_ptr<const Program> maximum;
+    if (bundle->maximum() != nullptr) {
+      BERTH_ASSIGN_OR_RETURN(maximum, FromBundle(bundle->maximum(), {}));
+    }
+    BERTH_ASSIGN_OR_RETURN(program->dynamic_,
+                           DynamicProgram::Create(*bundle, std::move(maximum), std::move(dynamic)));
   }
   program->plan_ = MakeExecutionPlan(bundle->program().commands, bundle->conflicts());
   program->interface_ = InterfaceOf(bundle->info());

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "base/status.h"
 #include "runtime/bundle/contents.h"
@@ -13,6 +14,8 @@ namespace berth {
 // Writes beside `path` under a temporary name and renames: a failure leaves no file behind and an
 // old one untouched. NotFound/FailedPrecondition with the system's reason.
 absl::Status WriteBundle(const std::string& path, const BundleContents& contents);
+// The bytes of that file.
+std::vector<std::byte> SerializeBundle(const BundleContents& contents);
 
 enum class LoadLevel : uint8_t {
   kFull = 0,     // every hash, the whole proof, the conflict graph recomputed and compared
@@ -39,17 +42,23 @@ class Bundle {
   const ProgramView& program() const { return program_; }
   const ConflictGraphView& conflicts() const { return conflicts_; }
   absl::Span<const std::byte> constants() const { return constants_; }
+  // Of a dynamic model whose largest shape was planned: that plan, else null.
+  const std::shared_ptr<const Bundle>& maximum() const { return maximum_; }
 
  private:
   Bundle() = default;
+  // Over `bytes` of the mapping.
+  absl::Status Read(absl::Span<const std::byte> bytes, LoadLevel level);
+  absl::Status ReadMaximum(LoadLevel level);
   // Structure always; with kFull the proof and the conflict graph too.
   absl::Status Check(LoadLevel level) const;
 
-  std::unique_ptr<FileMapping> mapping_;  // null when over contents in memory
+  std::shared_ptr<const FileMapping> mapping_;  // null when over contents in memory
   BundleContents info_;
   ProgramView program_;
   ConflictGraphView conflicts_;
   absl::Span<const std::byte> constants_;
+  std::shared_ptr<const Bundle> maximum_;
 };
 
 }  // namespace berth

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/types/span.h"
 #include "base/tensor.h"
 #include "kernels/graph.h"
 #include "npu_sim/config.h"
@@ -109,11 +110,16 @@ struct DimRange {
 // The static plan of a dynamic model with every free dimension at the end of its range: the most
 // that a run may need, as the planner found it. Where it was not found `refusal` says why, and the
 // figures are 0.
+struct BundleContents;
 struct MaximumPlan {
   std::string refusal;
   int64_t pool_bytes = 0;
   int64_t pool_lower_bound_bytes = 0;
   int64_t makespan_cycles = 0;  // simulated
+  // The plan itself, without states: as it was made, or its file within the one that was read
+  // (Bundle::maximum has it open).
+  std::shared_ptr<const BundleContents> contents = nullptr;
+  absl::Span<const std::byte> stored = {};
 };
 
 // An output in terms of the inputs' dimensions, as probing found it

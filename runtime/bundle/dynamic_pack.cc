@@ -2,7 +2,9 @@
 
 #include "base/checked_math.h"
 #include "bundle_generated.h"
+#include "runtime/bundle/bundle.h"
 #include "runtime/bundle/dynamic_model.h"
+#include "runtime/bundle/layout.h"
 
 namespace berth {
 namespace {
@@ -12,10 +14,18 @@ constexpr int64_t kTensorAlignmentBytes = 64;
 template <typename T>
 using Offset = flatbuffers::Offset<T>;
 
+// The plan's own file stands on a page of the constants, so that it can be mapped like any other.
 Offset<fb::MaximumPlan> PackMaximum(flatbuffers::FlatBufferBuilder& builder,
-                                    const MaximumPlan& plan) {
+                                    const MaximumPlan& plan, std::vector<std::byte>& constants) {
+  const std::vector<std::byte> file =
+      plan.contents ? SerializeBundle(*plan.contents) : std::vector<std::byte>{};
+  constants.resize(
+      static_cast<size_t>(AlignUp(static_cast<int64_t>(constants.size()), kBundlePageBytes)));
+  const size_t offset_bytes = constants.size();
+  constants.insert(constants.end(), file.begin(), file.end());
   return fb::CreateMaximumPlan(builder, builder.CreateString(plan.refusal), plan.pool_bytes,
-                               plan.pool_lower_bound_bytes, plan.makespan_cycles);
+                               plan.pool_lower_bound_bytes, plan.makespan_cycles, offset_bytes,
+                               file.size());
 }
 
 Offset<flatbuffers::Vector<Offset<fb::Dim>>> PackDims(flatbuffers::FlatBufferBuilder& builder,
@@ -162,7 +172,7 @@ flatbuffers::Offset<fb::DynamicModel> PackDynamicModel(flatbuffers::FlatBufferBu
         fb::CreateOutputExtents(builder, output.is_found, PackDims(builder, output.dims)));
   }
   Offset<fb::MaximumPlan> maximum;
-  if (model.maximum) maximum = PackMaximum(builder, *model.maximum);
+  if (model.maximum) maximum = PackMaximum(builder, *model.maximum, constants);
   const auto range_list = builder.CreateVector(ranges);
   const auto output_list = builder.CreateVector(outputs);
   return fb::CreateDynamicModel(builder, graph, static_cast<uint8_t>(model.float_storage),

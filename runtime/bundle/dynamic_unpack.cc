@@ -3,6 +3,7 @@
 
 #include "bundle_generated.h"
 #include "runtime/bundle/dynamic_model.h"
+#include "runtime/bundle/layout.h"
 
 namespace berth {
 namespace {
@@ -42,14 +43,25 @@ absl::StatusOr<std::vector<DimRange>> UnpackRanges(const fb::DynamicModel& packe
   return ranges;
 }
 
-absl::StatusOr<MaximumPlan> UnpackMaximum(const fb::MaximumPlan& packed) {
+absl::StatusOr<MaximumPlan> UnpackMaximum(const fb::MaximumPlan& packed,
+                                          absl::Span<const std::byte> constants) {
   const int64_t pool_bytes = packed.pool_bytes(), bound_bytes = packed.pool_lower_bound_bytes();
   if (bound_bytes < 0 || pool_bytes < bound_bytes || packed.makespan_cycles() < 0) {
     return DataLoss(
         "section 0 (metadata), dynamic, maximum: a pool of {} bytes, at least {}, in {} cycles",
         pool_bytes, bound_bytes, packed.makespan_cycles());
   }
-  return MaximumPlan{packed.refusal()->str(), pool_bytes, bound_bytes, packed.makespan_cycles()};
+  const uint64_t offset = packed.bundle_offset_bytes(), size = packed.bundle_bytes();
+  if (size > constants.size() || offset > constants.size() - size ||
+      offset % kBundlePageBytes != 0) {
+    return DataLoss(
+        "section 0 (metadata), dynamic, maximum: {} bytes at {} of section 1 (constants), which "
+        "has {}",
+        size, offset, constants.size());
+  }
+  MaximumPlan plan{packed.refusal()->str(), pool_bytes, bound_bytes, packed.makespan_cycles()};
+  plan.stored = constants.subspan(offset, size);
+  return plan;
 }
 
 absl::StatusOr<std::vector<OutputExtents>> UnpackOutputs(const fb::DynamicModel& packed,
@@ -257,7 +269,7 @@ absl::StatusOr<DynamicModel> UnpackDynamicModel(const fb::DynamicModel& packed,
   BERTH_ASSIGN_OR_RETURN(model.ranges, UnpackRanges(packed, graph));
   BERTH_ASSIGN_OR_RETURN(model.outputs, UnpackOutputs(packed, graph));
   if (packed.maximum() != nullptr) {
-    BERTH_ASSIGN_OR_RETURN(model.maximum, UnpackMaximum(*packed.maximum()));
+    BERTH_ASSIGN_OR_RETURN(model.maximum, UnpackMaximum(*packed.maximum(), constants));
   }
   model.graph = std::make_shared<const Graph>(std::move(graph));
   model.float_storage = static_cast<DType>(packed.float_storage());

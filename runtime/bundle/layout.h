@@ -13,7 +13,7 @@ namespace berth {
 
 inline constexpr std::array<char, 8> kBundleMagic = {'B', 'E', 'R', 'T', 'H', 'N', 'P', 'U'};
 inline constexpr uint16_t kBundleMajor = 1;  // a reader refuses another major
-inline constexpr uint16_t kBundleMinor = 1;  // a reader accepts a newer minor
+inline constexpr uint16_t kBundleMinor = 2;  // a reader accepts a newer minor
 inline constexpr int64_t kBundlePageBytes = 4096;
 
 struct FileHeader {

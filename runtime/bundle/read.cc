@@ -107,6 +107,32 @@ absl::Status CheckDynamic(const BundleContents& info, const ProgramView& program
   return VerifyDynamicGraph(*info.dynamic->graph);
 }
 
+// A static plan for the same machine, of inputs that the model takes, without states.
+absl::Status CheckMaximum(const BundleContents& info, const BundleContents& maximum) {
+  if (maximum.dynamic || !maximum.states.empty()) {
+    return DataLoss("dynamic, maximum: a {} where a static plan without states is due",
+                    maximum.dynamic ? "dynamic model" : "plan with states");
+  }
+  if (Fingerprint(maximum.config) != Fingerprint(info.config)) {
+    return DataLoss("dynamic, maximum: planned for '{}', the model for '{}'", maximum.config.name,
+                    info.config.name);
+  }
+  if (maximum.inputs.size() != info.inputs.size() ||
+      maximum.outputs.size() != info.outputs.size()) {
+    return DataLoss("dynamic, maximum: {} inputs and {} outputs, the model has {} and {}",
+                    maximum.inputs.size(), maximum.outputs.size(), info.inputs.size(),
+                    info.outputs.size());
+  }
+  for (size_t i = 0; i < info.inputs.size(); ++i) {
+    if (maximum.inputs[i].type.dtype != info.inputs[i].type.dtype) {
+      return DataLoss("dynamic, maximum: input {} is {}, the model's {}", i,
+                      DTypeName(maximum.inputs[i].type.dtype),
+                      DTypeName(info.inputs[i].type.dtype));
+    }
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::Status Bundle::Check(LoadLevel level) const {
@@ -138,38 +164,58 @@ absl::Status Bundle::Check(LoadLevel level) const {
   return absl::OkStatus();
 }
 
+absl::Status Bundle::Read(absl::Span<const std::byte> bytes, LoadLevel level) {
+  BERTH_ASSIGN_OR_RETURN(const Sections sections, ReadSections(bytes));
+  const uint32_t hashed = level == LoadLevel::kFull ? kSectionCount : 1;
+  for (uint32_t i = 0; i < hashed; ++i) {
+    BERTH_RETURN_IF_ERROR(CheckHash(sections, static_cast<SectionKind>(i)));
+  }
+  BERTH_RETURN_IF_ERROR(ReadMetadata(sections.Of(SectionKind::kMetadata),
+                                     sections.Of(SectionKind::kConstants), info_));
+  if (Fingerprint(info_.config) != sections.header.target_fingerprint) {
+    return DataLoss("header, offset 24: the target's fingerprint is not that of the metadata");
+  }
+  program_.engines = info_.program.engines;
+  program_.regions = info_.program.regions;
+  program_.scratchpad_bytes = info_.program.scratchpad_bytes;
+  program_.accumulator_bytes = info_.program.accumulator_bytes;
+  BERTH_RETURN_IF_ERROR(ReadArray(sections, SectionKind::kCommands, program_.commands));
+  BERTH_RETURN_IF_ERROR(ReadArray(sections, SectionKind::kWaits, program_.waits));
+  BERTH_RETURN_IF_ERROR(ReadArray(sections, SectionKind::kSlots, program_.slots));
+  BERTH_RETURN_IF_ERROR(
+      ReadArray(sections, SectionKind::kPredecessorCounts, conflicts_.predecessor_count));
+  BERTH_RETURN_IF_ERROR(
+      ReadArray(sections, SectionKind::kSuccessorBegins, conflicts_.successor_begin));
+  BERTH_RETURN_IF_ERROR(ReadArray(sections, SectionKind::kSuccessors, conflicts_.successors));
+  constants_ = sections.Of(SectionKind::kConstants);
+  return Check(level);
+}
+
+absl::Status Bundle::ReadMaximum(LoadLevel level) {
+  if (!info_.dynamic || !info_.dynamic->maximum) return absl::OkStatus();
+  const MaximumPlan& plan = *info_.dynamic->maximum;
+  if (plan.contents == nullptr && plan.stored.empty()) return absl::OkStatus();
+  std::shared_ptr<Bundle> maximum(new Bundle());
+  const auto load = [&]() -> absl::Status {
+    if (plan.contents != nullptr) {
+      BERTH_ASSIGN_OR_RETURN(maximum_, FromContents(*plan.contents, level));
+    } else {
+      maximum->mapping_ = mapping_;
+      BERTH_RETURN_IF_ERROR(maximum->Read(plan.stored, level));
+      maximum_ = std::move(maximum);
+    }
+    return CheckMaximum(info_, maximum_->info());
+  };
+  return Annotate(load(), "the plan of the largest shape");
+}
+
 absl::StatusOr<std::shared_ptr<const Bundle>> Bundle::Open(const std::string& path,
                                                            LoadLevel level) {
   std::shared_ptr<Bundle> bundle(new Bundle());
   BERTH_ASSIGN_OR_RETURN(bundle->mapping_, FileMapping::Open(path));
   const auto load = [&]() -> absl::Status {
-    BERTH_ASSIGN_OR_RETURN(const Sections sections, ReadSections(bundle->mapping_->bytes()));
-    const uint32_t hashed = level == LoadLevel::kFull ? kSectionCount : 1;
-    for (uint32_t i = 0; i < hashed; ++i) {
-      BERTH_RETURN_IF_ERROR(CheckHash(sections, static_cast<SectionKind>(i)));
-    }
-    BundleContents& info = bundle->info_;
-    BERTH_RETURN_IF_ERROR(ReadMetadata(sections.Of(SectionKind::kMetadata),
-                                       sections.Of(SectionKind::kConstants), info));
-    if (Fingerprint(info.config) != sections.header.target_fingerprint) {
-      return DataLoss("header, offset 24: the target's fingerprint is not that of the metadata");
-    }
-    ProgramView& program = bundle->program_;
-    program.engines = info.program.engines;
-    program.regions = info.program.regions;
-    program.scratchpad_bytes = info.program.scratchpad_bytes;
-    program.accumulator_bytes = info.program.accumulator_bytes;
-    ConflictGraphView& graph = bundle->conflicts_;
-    BERTH_RETURN_IF_ERROR(ReadArray(sections, SectionKind::kCommands, program.commands));
-    BERTH_RETURN_IF_ERROR(ReadArray(sections, SectionKind::kWaits, program.waits));
-    BERTH_RETURN_IF_ERROR(ReadArray(sections, SectionKind::kSlots, program.slots));
-    BERTH_RETURN_IF_ERROR(
-        ReadArray(sections, SectionKind::kPredecessorCounts, graph.predecessor_count));
-    BERTH_RETURN_IF_ERROR(
-        ReadArray(sections, SectionKind::kSuccessorBegins, graph.successor_begin));
-    BERTH_RETURN_IF_ERROR(ReadArray(sections, SectionKind::kSuccessors, graph.successors));
-    bundle->constants_ = sections.Of(SectionKind::kConstants);
-    return bundle->Check(level);
+    BERTH_RETURN_IF_ERROR(bundle->Read(bundle->mapping_->bytes(), level));
+    return bundle->ReadMaximum(level);
   };
   BERTH_RETURN_IF_ERROR(Annotate(load(), fmt::format("bundle '{}'", path)));
   return bundle;
@@ -183,6 +229,7 @@ absl::StatusOr<std::shared_ptr<const Bundle>> Bundle::FromContents(BundleContent
   bundle->conflicts_ = bundle->info_.conflicts.view();
   bundle->constants_ = bundle->info_.constants;
   BERTH_RETURN_IF_ERROR(bundle->Check(level));
+  BERTH_RETURN_IF_ERROR(bundle->ReadMaximum(level));
   return bundle;
 }
 

@@ -114,43 +114,43 @@ absl::Status SystemError(std::string_view action, const std::string& path, int e
                             std::error_code(error, std::generic_category()).message());
 }
 
-absl::Status WriteAt(std::FILE* file, uint64_t offset_bytes, const void* data, size_t size_bytes,
-                     const std::string& path) {
-  if (std::fseek(file, static_cast<long>(offset_bytes), SEEK_SET) != 0 ||
-      (size_bytes > 0 && std::fwrite(data, 1, size_bytes, file) != size_bytes)) {
-    return SystemError("cannot write", path, errno);
-  }
-  return absl::OkStatus();
-}
-
-absl::Status WriteSections(std::FILE* file, const std::vector<Section>& sections,
-                           uint64_t fingerprint, const std::string& path) {
+std::vector<std::byte> JoinSections(const std::vector<Section>& sections, uint64_t fingerprint) {
   std::vector<SectionEntry> table;
-  uint64_t offset_bytes = kBundlePageBytes;
+  int64_t end_bytes = kBundlePageBytes;
   for (const Section& section : sections) {
-    table.push_back({static_cast<uint32_t>(section.kind), 0, offset_bytes, section.size_bytes,
-                     XXH3_64bits(section.data, section.size_bytes)});
-    BERTH_RETURN_IF_ERROR(WriteAt(file, offset_bytes, section.data, section.size_bytes, path));
-    offset_bytes = static_cast<uint64_t>(
-        AlignUp(static_cast<int64_t>(offset_bytes + section.size_bytes), kBundlePageBytes));
+    table.push_back({static_cast<uint32_t>(section.kind), 0, static_cast<uint64_t>(end_bytes),
+                     section.size_bytes, XXH3_64bits(section.data, section.size_bytes)});
+    end_bytes = AlignUp(end_bytes + static_cast<int64_t>(section.size_bytes), kBundlePageBytes);
   }
   FileHeader header;
   header.section_count = static_cast<uint32_t>(table.size());
-  header.file_bytes = offset_bytes;
+  header.file_bytes = static_cast<uint64_t>(end_bytes);
   header.target_fingerprint = fingerprint;
   header.table_hash = XXH3_64bits(table.data(), table.size() * sizeof(SectionEntry));
-  BERTH_RETURN_IF_ERROR(WriteAt(file, 0, &header, sizeof(header), path));
-  BERTH_RETURN_IF_ERROR(
-      WriteAt(file, sizeof(header), table.data(), table.size() * sizeof(SectionEntry), path));
-  if (std::fflush(file) != 0 || ftruncate(fileno(file), static_cast<off_t>(offset_bytes)) != 0) {
-    return SystemError("cannot write", path, errno);
+  std::vector<std::byte> file(static_cast<size_t>(end_bytes));
+  std::memcpy(file.data(), &header, sizeof(header));
+  std::memcpy(file.data() + sizeof(header), table.data(), table.size() * sizeof(SectionEntry));
+  for (size_t i = 0; i < sections.size(); ++i) {
+    if (sections[i].size_bytes == 0) continue;
+    std::memcpy(file.data() + table[i].offset_bytes, sections[i].data, sections[i].size_bytes);
   }
-  return absl::OkStatus();
+  return file;
+}
+
+absl::Status WriteFile(const std::string& path, const std::vector<std::byte>& bytes) {
+  std::FILE* file = std::fopen(path.c_str(), "wb");
+  if (file == nullptr) return SystemError("cannot create", path, errno);
+  absl::Status status;
+  if (std::fwrite(bytes.data(), 1, bytes.size(), file) != bytes.size()) {
+    status = SystemError("cannot write", path, errno);
+  }
+  if (std::fclose(file) != 0 && status.ok()) status = SystemError("cannot write", path, errno);
+  return status;
 }
 
 }  // namespace
 
-absl::Status WriteBundle(const std::string& path, const BundleContents& contents) {
+std::vector<std::byte> SerializeBundle(const BundleContents& contents) {
   flatbuffers::FlatBufferBuilder builder;
   std::vector<std::byte> graph_constants;
   PackMetadata(builder, contents, graph_constants);
@@ -164,11 +164,12 @@ absl::Status WriteBundle(const std::string& path, const BundleContents& contents
       SectionOf(SectionKind::kSuccessorBegins, contents.conflicts.successor_begin),
       SectionOf(SectionKind::kSuccessors, contents.conflicts.successors),
   };
+  return JoinSections(sections, Fingerprint(contents.config));
+}
+
+absl::Status WriteBundle(const std::string& path, const BundleContents& contents) {
   const std::string temporary = fmt::format("{}.{}.tmp", path, getpid());
-  std::FILE* file = std::fopen(temporary.c_str(), "wb");
-  if (file == nullptr) return SystemError("cannot create", path, errno);
-  absl::Status status = WriteSections(file, sections, Fingerprint(contents.config), path);
-  if (std::fclose(file) != 0 && status.ok()) status = SystemError("cannot write", path, errno);
+  absl::Status status = WriteFile(temporary, SerializeBundle(contents));
   if (status.ok() && std::rename(temporary.c_str(), path.c_str()) != 0) {
     status = SystemError("cannot create", path, errno);
   }

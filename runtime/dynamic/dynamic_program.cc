@@ -4,16 +4,22 @@
 
 namespace berth {
 
-absl::StatusOr<std::unique_ptr<DynamicProgram>> DynamicProgram::Create(const DynamicModel& model,
-                                                                       const NpuConfig& config,
-                                                                       DynamicOptions options) {
+absl::StatusOr<std::unique_ptr<DynamicProgram>> DynamicProgram::Create(
+    const Bundle& bundle, std::shared_ptr<const Program> maximum, DynamicOptions options) {
   if (!options.lower) {
     return FailedPrecondition(
         "a dynamic bundle needs a lowering of graphs to run (DynamicOptions::lower)");
   }
   std::unique_ptr<DynamicProgram> program(new DynamicProgram());
+  const DynamicModel& model = *bundle.info().dynamic;
   program->graph_ = model.graph;
-  program->request_ = {config, model.float_storage};
+  program->request_ = {bundle.info().config, model.float_storage};
+  if (maximum != nullptr) {
+    std::vector<SpecializationInput> inputs;
+    for (const TensorInfo& input : maximum->bundle().info().inputs) inputs.push_back({input.type});
+    program->maximum_key_ = SpecializationKey(model.graph.get(), inputs);
+    program->maximum_ = std::move(maximum);
+  }
   program->cache_ = std::make_unique<SpecializationCache>(options.cache_bytes);
   DynamicPoolOptions pool;
   pool.limit_bytes = options.pool_limit_bytes;
@@ -45,13 +51,20 @@ DynamicStatistics DynamicProgram::statistics() const {
 absl::StatusOr<std::shared_ptr<Specialization>> DynamicProgram::Specialize(
     const std::shared_ptr<const Graph>& graph, absl::Span<const SpecializationInput> inputs) {
   const std::string key = SpecializationKey(graph.get(), inputs);
-  BERTH_ASSIGN_OR_RETURN(std::shared_ptr<Specialization> found, cache_->GetOrMake(key, [&] {
-    return Specialization::Make(graph, inputs, options_.lower, request_);
-  }));
-  if (options_.plan && found->CountRun() == options_.hot_runs && found->program() != nullptr) {
+  BERTH_ASSIGN_OR_RETURN(std::shared_ptr<Specialization> found,
+                         cache_->GetOrMake(key, [&] { return Make(key, graph, inputs); }));
+  if (options_.plan && key != maximum_key_ && found->CountRun() == options_.hot_runs &&
+      found->program() != nullptr) {
     Enqueue({key, found});
   }
   return found;
+}
+
+absl::StatusOr<std::shared_ptr<Specialization>> DynamicProgram::Make(
+    const std::string& key, const std::shared_ptr<const Graph>& graph,
+    absl::Span<const SpecializationInput> inputs) const {
+  if (key == maximum_key_) return Specialization::OfProgram(graph, maximum_);
+  return Specialization::Make(graph, inputs, options_.lower, request_);
 }
 
 void DynamicProgram::Enqueue(Job job) {

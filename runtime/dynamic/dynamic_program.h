@@ -18,10 +18,10 @@ namespace berth {
 
 class DynamicProgram {
  public:
+  // Of the bundle of a dynamic model; `maximum` is the program of its largest shape, or null.
   // FailedPrecondition without a lowering.
-  static absl::StatusOr<std::unique_ptr<DynamicProgram>> Create(const DynamicModel& model,
-                                                                const NpuConfig& config,
-                                                                DynamicOptions options);
+  static absl::StatusOr<std::unique_ptr<DynamicProgram>> Create(
+      const Bundle& bundle, std::shared_ptr<const Program> maximum, DynamicOptions options);
   ~DynamicProgram();
 
   const std::shared_ptr<const Graph>& graph() const { return graph_; }
@@ -43,6 +43,9 @@ class DynamicProgram {
   };
 
   DynamicProgram() = default;
+  absl::StatusOr<std::shared_ptr<Specialization>> Make(
+      const std::string& key, const std::shared_ptr<const Graph>& graph,
+      absl::Span<const SpecializationInput> inputs) const;
   void Enqueue(Job job);
   void PlanJobs();
   void Plan(const Job& job);
@@ -50,6 +53,8 @@ class DynamicProgram {
   std::shared_ptr<const Graph> graph_;
   LoweringRequest request_;
   DynamicOptions options_;
+  std::shared_ptr<const Program> maximum_;
+  std::string maximum_key_;  // of the specialization that is that program
   std::unique_ptr<DynamicPool> pool_;
   std::unique_ptr<SpecializationCache> cache_;
   std::atomic<int64_t> planned_{0};

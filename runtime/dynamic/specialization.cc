@@ -106,6 +106,19 @@ absl::StatusOr<std::shared_ptr<Specialization>> Specialization::Make(
   return made;
 }
 
+std::shared_ptr<Specialization> Specialization::OfProgram(std::shared_ptr<const Graph> graph,
+                                                          std::shared_ptr<const Program> program) {
+  std::shared_ptr<Specialization> made(new Specialization());
+  for (size_t i = 0; i < program->inputs().size(); ++i) made->split_.part_inputs.push_back(i);
+  for (size_t i = 0; i < program->outputs().size(); ++i) {
+    made->split_.outputs.push_back({ValueSource::Kind::kPart, i, nullptr});
+  }
+  made->size_bytes_ = int64_t{sizeof(Specialization)};  // the program is the bundle's
+  made->graph_ = std::move(graph);
+  made->program_ = std::move(program);
+  return made;
+}
+
 std::shared_ptr<const Program> Specialization::program() const {
   const std::lock_guard<std::mutex> lock(mutex_);
   return program_;

@@ -33,6 +33,10 @@ class Specialization {
       std::shared_ptr<const Graph> graph, absl::Span<const SpecializationInput> inputs,
       const GraphLowering& lower, const LoweringRequest& request);
 
+  // Of all of `graph`, whose inputs and outputs are those of the program.
+  static std::shared_ptr<Specialization> OfProgram(std::shared_ptr<const Graph> graph,
+                                                   std::shared_ptr<const Program> program);
+
   const GraphSplit& split() const { return split_; }
   // Null where nothing is to compute before the rest. May be replaced by a better one of the same
   // inputs and outputs.

@@ -2,6 +2,9 @@
 // both stand in the bundle.
 #include <gmock/gmock.h>
 
+#include <atomic>
+#include <functional>
+
 #include "runtime/bundle/bundle.h"
 #include "runtime/bundle/dynamic_model.h"
 #include "tests/runtime/dynamic_testing.h"
@@ -77,6 +80,48 @@ TEST(DynamicRange, LargestShapeThatHasNoPlanSaysWhy) {
   EXPECT_THAT(no_shape->dynamic->maximum->refusal, HasSubstr("input 'image'"));
 }
 
+// Nothing is lowered for it: the plan stands in the bundle, in memory as in the file.
+TEST(DynamicRange, LargestShapeRunsByTheStoredPlan) {
+  const ModelBuilder model = DynamicNetwork(true);
+  const ScratchFolder folder;
+  const std::string path = (folder.path() / "m.berth").string();
+  auto contents = CompileRanges(model, kBounded);
+  ASSERT_TRUE(contents.ok()) << contents.status();
+  ASSERT_TRUE(WriteBundle(path, *contents).ok());
+  const int64_t cycles = contents->dynamic->maximum->makespan_cycles;
+  DynamicOptions options = TestDynamicOptions();
+  std::atomic<int> lowered{0};
+  options.lower = [&lowered, lower = options.lower](Graph graph, const LoweringRequest& request) {
+    ++lowered;
+    return lower(std::move(graph), request);
+  };
+  options.plan = options.lower;
+  options.hot_runs = 2;
+  for (const LoadLevel level : {LoadLevel::kFull, LoadLevel::kTrusted}) {
+    for (const auto& program :
+         {Program::Load(path, level, options), Program::FromContents(*contents, level, options)}) {
+      ASSERT_TRUE(program.ok()) << program.status();
+      ArenaPool pool;
+      const auto context = ContextOf(*program, pool);
+      lowered = 0;
+      for (int run = 0; run < 4; ++run) {
+        RunAndCompare(*context, model, {UniformTensor({4, 3, 16, 5}, run)});
+      }
+      (*program)->WaitForPlans();
+      EXPECT_EQ(lowered, 0);
+      SimReport report;
+      std::vector<Tensor> outputs;
+      const Tensor input = UniformTensor({4, 3, 16, 5}, 1);
+      RunOptions run;
+      run.mode = RunMode::kCycles;
+      ASSERT_TRUE(context->Run({{input.view()}}, outputs, run, &report).ok());
+      EXPECT_EQ(report.makespan_cycles, cycles);
+      RunAndCompare(*context, model, {UniformTensor({4, 3, 15, 5}, 1)});
+      EXPECT_EQ(lowered, 1);
+    }
+  }
+}
+
 TEST(DynamicRange, WrongRangesAreRefused) {
   const auto fails_with = [](const std::vector<DimRange>& ranges, const std::string& part) {
     const absl::Status status = CompileRanges(DynamicNetwork(true), ranges).status();
@@ -134,6 +179,7 @@ TEST(DynamicRange, StandsInTheFileAndIsCheckedThere) {
     EXPECT_THAT(std::string(ToStd(status.message())), HasSubstr(part));
   };
   DynamicModel& forged = *contents->dynamic;
+  const std::optional<MaximumPlan> kept = forged.maximum;
   forged.ranges[0].low = 5;
   is_refused("'d0': 5 to 4");
   forged.ranges[0] = {"other", 1, 4};
@@ -143,6 +189,20 @@ TEST(DynamicRange, StandsInTheFileAndIsCheckedThere) {
   forged.ranges = kBounded;
   forged.maximum->pool_lower_bound_bytes = forged.maximum->pool_bytes + 1;
   is_refused("maximum");
+  forged.maximum = kept;
+  const auto with_plan = [&](const std::function<void(BundleContents&)>& change) {
+    auto plan = std::make_shared<BundleContents>(*kept->contents);
+    change(*plan);
+    forged.maximum->contents = std::move(plan);
+  };
+  with_plan([](BundleContents& plan) { plan.program.commands[0].engine = 99; });
+  is_refused("the plan of the largest shape");
+  with_plan([](BundleContents& plan) { plan.config.dram.size_bytes += 64; });
+  is_refused("dynamic, maximum: planned for");
+  with_plan([&](BundleContents& plan) { plan = *contents; });
+  is_refused("a dynamic model where a static plan");
+  with_plan([](BundleContents& plan) { plan.inputs[0].type.dtype = DType::kInt32; });
+  is_refused("input 0 is int32, the model's float32");
   forged.maximum.reset();
   forged.outputs.resize(3);
   is_refused("3 outputs, the graph has 1");
