@@ -38,13 +38,16 @@ void RunTiny(benchmark::State& state, bool chained) {
   const ConflictGraph conflicts = BuildConflictGraph(ComputeHazards(program));
   const ExecutionPlan plan = MakeExecutionPlan(commands, conflicts.view());
   std::vector<std::byte> scratchpad(static_cast<size_t>(program.scratchpad_bytes) + 64);
-  MemoryMap memory;
-  memory.scratchpad = scratchpad.data();
   const int workers = static_cast<int>(state.range(0));
-  Executor executor(plan, workers);
   tbb::task_arena arena(workers);
+  std::vector<std::byte> working(static_cast<size_t>(WorkingBytes(plan, workers)) + 64);
+  ExecutorRun run;
+  run.memory.scratchpad = scratchpad.data();
+  run.working = working.data();
+  run.workers = {workers, &arena};
+  Executor executor(plan);
   for (auto _ : state) {
-    const absl::Status status = executor.Run(memory, {}, {}, {workers, &arena});
+    const absl::Status status = executor.Run(run);
     if (!status.ok()) state.SkipWithError("the run failed");
   }
   state.counters["ns_per_command"] =

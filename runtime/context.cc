@@ -5,7 +5,9 @@
 
 #include "base/checked_math.h"
 #include "kernels/host_functions.h"
+#include "runtime/caller_buffers.h"
 #include "runtime/dynamic/dynamic_states.h"
+#include "runtime/run_gate.h"
 
 namespace berth {
 namespace {
@@ -13,101 +15,97 @@ namespace {
 constexpr int64_t kBlockAlignment = 64;
 constexpr int kPoisonByte = 0xff;
 
-absl::Status CheckBuffer(std::string_view role, size_t index, const TensorInfo& info,
-                         const TensorType& type, const std::byte* data) {
-  if (type != info.type) {
-    return InvalidArgument("{} {} ('{}'): {} given, {} expected", role, index, info.name,
-                           type.ToString(), info.type.ToString());
-  }
-  if (data == nullptr && info.type.ByteCount() > 0) {
-    return InvalidArgument("{} {} ('{}'): null data for {} bytes", role, index, info.name,
-                           info.type.ByteCount());
-  }
-  if (reinterpret_cast<uintptr_t>(data) % static_cast<uintptr_t>(DTypeBytes(type.dtype)) != 0) {
-    return InvalidArgument("{} {} ('{}'): data is not aligned for {}", role, index, info.name,
-                           DTypeName(type.dtype));
-  }
-  return absl::OkStatus();
-}
-
-bool Overlap(const std::byte* a, int64_t a_bytes, const std::byte* b, int64_t b_bytes) {
-  return a_bytes > 0 && b_bytes > 0 && a < b + b_bytes && b < a + a_bytes;
-}
-
-absl::Status CheckOverlap(absl::Span<const ConstTensorView> inputs,
-                          absl::Span<const TensorView> outputs) {
-  for (size_t i = 0; i < outputs.size(); ++i) {
-    const int64_t bytes = outputs[i].type.ByteCount();
-    for (size_t k = 0; k < inputs.size(); ++k) {
-      if (Overlap(outputs[i].data, bytes, inputs[k].data, inputs[k].type.ByteCount())) {
-        return InvalidArgument("output {} overlaps input {}", i, k);
-      }
-    }
-    for (size_t k = 0; k < i; ++k) {
-      if (Overlap(outputs[i].data, bytes, outputs[k].data, outputs[k].type.ByteCount())) {
-        return InvalidArgument("output {} overlaps output {}", i, k);
-      }
-    }
-  }
-  return absl::OkStatus();
-}
-
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Context>> Context::Create(std::shared_ptr<const Program> program,
                                                          ArenaPool& pool,
                                                          const ContextOptions& options) {
+  if (program == nullptr) return InvalidArgument("no program");
   if (options.threads < 1 || options.threads > 1024) {
     return InvalidArgument("threads: {} is outside [1, 1024]", options.threads);
   }
-  BERTH_ASSIGN_OR_RETURN(ArenaLease arena, pool.Lease(program->memory().arena_bytes));
-  return std::unique_ptr<Context>(new Context(std::move(program), options, std::move(arena)));
+  std::unique_ptr<Context> context(new Context(std::move(program), pool, options));
+  BERTH_RETURN_IF_ERROR(context->LeaseForLife());
+  return context;
 }
 
-Context::~Context() = default;
-
-Context::Context(std::shared_ptr<const Program> program, const ContextOptions& options,
-                 ArenaLease arena)
-    : program_(std::move(program)), options_(options), arena_(std::move(arena)) {
-  if (!program_->is_dynamic()) {
-    executor_ = std::make_unique<Executor>(program_->execution_plan(), options.threads);
+Context::Context(std::shared_ptr<const Program> program, ArenaPool& pool,
+                 const ContextOptions& options)
+    : program_(std::move(program)),
+      pool_(pool),
+      options_(options),
+      gate_(std::make_shared<RunGate>()) {
+  if (program_->is_dynamic()) {
+    dynamic_states_ = std::make_unique<DynamicStates>(*program_);
+  } else {
+    executor_.emplace(program_->execution_plan());
   }
   if (options.threads > 1 && options.arena == nullptr) {
     own_arena_ = std::make_unique<tbb::task_arena>(options.threads);
   }
   const MemoryRequirements& memory = program_->memory();
-  std::byte* next = arena_.data();
-  std::byte* const pool = next;
-  next += AlignUp(memory.pool_bytes, kBlockAlignment);
-  memory_.scratchpad = next;
-  next += AlignUp(memory.scratchpad_bytes, kBlockAlignment);
-  memory_.accumulator = next;
-  next += AlignUp(memory.accumulator_bytes, kBlockAlignment);
-  working_bytes_ = next - arena_.data();
-  if (program_->is_dynamic()) dynamic_states_ = std::make_unique<DynamicStates>(*program_);
-  for (size_t s = 0; dynamic_states_ == nullptr && s < program_->states().size(); ++s) {
-    const int64_t bytes = AlignUp(program_->state_type(s).ByteCount(), kStateAlignmentBytes);
-    states_.push_back({next, next + bytes});
-    next += 2 * bytes;
-  }
-  ResetState();
-  for (const DramRegion& region : program_->bundle().program().regions) {
-    // Constants are only ever read: a verified program writes to the pool and outputs alone.
-    regions_.push_back(region.kind == RegionKind::kConstants
-                           ? const_cast<std::byte*>(program_->bundle().constants().data())
-                       : region.kind == RegionKind::kPool ? pool
-                                                          : nullptr);
-  }
-  memory_.regions = regions_;
+  working_bytes_ = memory.arena_bytes - memory.state_bytes;
+  arena_bytes_ = program_->ArenaBytes(options.threads) - memory.state_bytes;
+  regions_.resize(program_->bundle().program().regions.size());
+  run_.host_functions = KernelHostFunctions();
+  run_.workers = Workers();
 }
 
-absl::Status Context::Bind(absl::Span<const ConstTensorView> inputs,
-                           absl::Span<const TensorView> outputs) {
-  const Program& program = *program_;
-  if (inputs.size() != program.inputs().size() || outputs.size() != program.outputs().size()) {
-    return InvalidArgument("{} inputs and {} outputs given, {} and {} expected", inputs.size(),
-                           outputs.size(), program.inputs().size(), program.outputs().size());
+// One lease only where the arena is held: who holds one and waits for another could wait for ever.
+absl::Status Context::LeaseForLife() {
+  const StopConditions stop{nullptr, options_.create_deadline};
+  const int64_t state_bytes = program_->memory().state_bytes;
+  const bool is_held = options_.arena_use == ArenaUse::kHeld;
+  std::byte* states = nullptr;
+  if (is_held) {
+    BERTH_ASSIGN_OR_RETURN(arena_, pool_.Lease(arena_bytes_ + state_bytes, stop));
+    states = arena_.data() + arena_bytes_;
+    Place(arena_.data());
+  } else if (state_bytes > 0) {
+    BERTH_ASSIGN_OR_RETURN(state_arena_, pool_.Lease(state_bytes, stop));
+    states = state_arena_.data();
   }
+  for (size_t s = 0; dynamic_states_ == nullptr && s < program_->states().size(); ++s) {
+    const int64_t bytes = AlignUp(program_->state_type(s).ByteCount(), kStateAlignmentBytes);
+    states_.push_back({states, states + bytes});
+    states += 2 * bytes;
+  }
+  ResetState();
+  return absl::OkStatus();
+}
+
+WorkerSource Context::Workers() const {
+  return {options_.threads, options_.arena != nullptr ? options_.arena : own_arena_.get()};
+}
+
+// Pool, scratchpad, accumulators, and what the workers need.
+void Context::Place(std::byte* arena) {
+  const MemoryRequirements& memory = program_->memory();
+  std::byte* next = arena;
+  const auto take = [&](int64_t size_bytes) {
+    return std::exchange(next, next + AlignUp(size_bytes, kBlockAlignment));
+  };
+  std::byte* const pool = take(memory.pool_bytes);
+  run_.memory.scratchpad = take(memory.scratchpad_bytes);
+  run_.memory.accumulator = take(memory.accumulator_bytes);
+  run_.working = next;
+  const absl::Span<const DramRegion> regions = program_->bundle().program().regions;
+  for (size_t r = 0; r < regions.size(); ++r) {
+    // Constants are only ever read: a verified program writes to the pool and outputs alone.
+    if (regions[r].kind == RegionKind::kConstants) {
+      regions_[r] = const_cast<std::byte*>(program_->bundle().constants().data());
+    } else if (regions[r].kind == RegionKind::kPool) {
+      regions_[r] = pool;
+    }
+  }
+  run_.memory.regions = regions_;
+}
+
+absl::Status Context::CheckBuffers(absl::Span<const ConstTensorView> inputs,
+                                   absl::Span<const TensorView> outputs) const {
+  const Program& program = *program_;
+  BERTH_RETURN_IF_ERROR(CheckCounts(inputs.size(), outputs.size(), program.inputs().size(),
+                                    program.outputs().size()));
   for (size_t i = 0; i < inputs.size(); ++i) {
     BERTH_RETURN_IF_ERROR(
         CheckBuffer("input", i, program.inputs()[i], inputs[i].type, inputs[i].data));
@@ -116,9 +114,7 @@ absl::Status Context::Bind(absl::Span<const ConstTensorView> inputs,
     BERTH_RETURN_IF_ERROR(
         CheckBuffer("output", i, program.outputs()[i], outputs[i].type, outputs[i].data));
   }
-  BERTH_RETURN_IF_ERROR(CheckOverlap(inputs, outputs));
-  BindRegions(inputs, outputs);
-  return absl::OkStatus();
+  return CheckOverlap(inputs, outputs);
 }
 
 void Context::BindRegions(absl::Span<const ConstTensorView> inputs,
@@ -164,29 +160,74 @@ absl::Status Context::SetState(size_t position, const ConstTensorView& value) {
   return absl::OkStatus();
 }
 
-absl::Status Context::Run(absl::Span<const ConstTensorView> inputs,
-                          absl::Span<const TensorView> outputs, const RunOptions& options,
-                          SimReport* report) {
+absl::Status Context::CheckRun(const RunOptions& options, const SimReport* report) const {
+  if (options.mode != RunMode::kValues && report == nullptr) {
+    return InvalidArgument("a run for cycles needs a report to fill");
+  }
+  const size_t commands = program_->bundle().program().commands.size();
+  if (options.fault && !program_->is_dynamic() && options.fault->command >= commands) {
+    return InvalidArgument("fault: command {} of {}", options.fault->command, commands);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Context::ArenaOfRun(ArenaLease& lease, const RunOptions& options) {
+  std::byte* arena = arena_.data();
+  if (options_.arena_use == ArenaUse::kWhileRunning) {
+    BERTH_ASSIGN_OR_RETURN(lease, pool_.Lease(arena_bytes_, StopOf(options)));
+    arena = lease.data();
+    Place(arena);
+  }
+  if (options_.poison_before_run) {
+    std::memset(arena, kPoisonByte, static_cast<size_t>(working_bytes_));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Context::RunInto(absl::Span<const ConstTensorView> inputs,
+                              absl::Span<const TensorView> outputs, const RunOptions& options,
+                              SimReport* report) {
+  BERTH_RETURN_IF_ERROR(CheckRun(options, report));
   if (program_->is_dynamic()) return RunDynamicInto(inputs, outputs, options, report);
   if (options.mode != RunMode::kValues) {
-    if (report == nullptr) return InvalidArgument("a run for cycles needs a report to fill");
     BERTH_ASSIGN_OR_RETURN(*report, program_->Simulate(options.record_commands));
     if (options.mode == RunMode::kCycles) return absl::OkStatus();
   }
-  BERTH_RETURN_IF_ERROR(Bind(inputs, outputs));
-  if (options_.poison_before_run) {
-    std::memset(arena_.data(), kPoisonByte, static_cast<size_t>(working_bytes_));
+  BERTH_RETURN_IF_ERROR(CheckBuffers(inputs, outputs));
+  return RunStatic(inputs, outputs, options);
+}
+
+absl::Status Context::RunStatic(absl::Span<const ConstTensorView> inputs,
+                                absl::Span<const TensorView> outputs, const RunOptions& options) {
+  ArenaLease lease;
+  absl::Status status = ArenaOfRun(lease, options);
+  if (status.ok()) {
+    BindRegions(inputs, outputs);
+    run_.stop = StopOf(options);
+    run_.fault = options.fault ? &*options.fault : nullptr;
+    run_.timeline = options.timeline;
+    status = executor_->Run(run_);
   }
-  StopConditions stop{&cancel_, options.deadline};
-  WorkerSource source{options_.threads,
-                      options_.arena != nullptr ? options_.arena : own_arena_.get()};
-  const absl::Status status =
-      executor_->Run(memory_, KernelHostFunctions(), stop, source, options.timeline);
   cancel_.store(false, std::memory_order_relaxed);
   if (status.ok()) {
     for (StateBuffers& state : states_) std::swap(state.current, state.next);
   }
   return status;
+}
+
+absl::Status Context::RunMaking(absl::Span<const ConstTensorView> inputs,
+                                std::vector<Tensor>& outputs, const RunOptions& options,
+                                SimReport* report) {
+  BERTH_RETURN_IF_ERROR(CheckRun(options, report));
+  if (program_->is_dynamic()) return RunDynamic(inputs, outputs, options, report);
+  outputs.clear();
+  std::vector<TensorView> views;
+  outputs.reserve(program_->outputs().size());
+  for (const TensorInfo& info : program_->outputs()) {
+    outputs.emplace_back(info.type);
+    views.push_back(outputs.back().view());
+  }
+  return RunInto(inputs, views, options, report);
 }
 
 }  // namespace berth

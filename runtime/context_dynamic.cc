@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "berth/context.h"
+#include "runtime/caller_buffers.h"
 #include "runtime/dynamic/dynamic_run.h"
 #include "runtime/dynamic/dynamic_states.h"
 
@@ -22,35 +23,23 @@ Tensor ToTensor(RunValue& value) {
 
 }  // namespace
 
-absl::Status Context::Run(absl::Span<const ConstTensorView> inputs, std::vector<Tensor>& outputs,
-                          const RunOptions& options, SimReport* report) {
-  if (program_->is_dynamic()) return RunDynamic(inputs, outputs, options, report);
-  outputs.clear();
-  std::vector<TensorView> views;
-  outputs.reserve(program_->outputs().size());
-  for (const TensorInfo& info : program_->outputs()) {
-    outputs.emplace_back(info.type);
-    views.push_back(outputs.back().view());
-  }
-  return Run(inputs, views, options, report);
-}
-
 absl::Status Context::RunDynamic(absl::Span<const ConstTensorView> inputs,
                                  std::vector<Tensor>& outputs, const RunOptions& options,
                                  SimReport* report) {
-  if (options.mode != RunMode::kValues && report == nullptr) {
-    return InvalidArgument("a run for cycles needs a report to fill");
-  }
   BERTH_ASSIGN_OR_RETURN(std::vector<RunValue> values, dynamic_states_->Inputs(inputs));
   DynamicProgram& dynamic = program_->dynamic();
+  ArenaLease lease;
+  const absl::Status placed = ArenaOfRun(lease, options);
   RunPlace place;
-  place.scratchpad = memory_.scratchpad;
-  place.accumulator = memory_.accumulator;
+  place.scratchpad = run_.memory.scratchpad;
+  place.accumulator = run_.memory.accumulator;
   place.poison = options_.poison_before_run;
-  place.workers = {options_.threads, options_.arena != nullptr ? options_.arena : own_arena_.get()};
-  place.stop = {&cancel_, options.deadline};
+  place.workers = Workers();
+  place.stop = StopOf(options);
+  place.fault = options.fault ? &*options.fault : nullptr;
   DynamicRun run(dynamic, place, options.mode);
-  absl::StatusOr<std::vector<RunValue>> results = run.Run(dynamic.graph(), std::move(values));
+  using Results = absl::StatusOr<std::vector<RunValue>>;
+  Results results = placed.ok() ? run.Run(dynamic.graph(), std::move(values)) : Results(placed);
   cancel_.store(false, std::memory_order_relaxed);
   if (!results.ok()) return results.status();
   outputs.clear();
@@ -70,10 +59,13 @@ absl::Status Context::RunDynamic(absl::Span<const ConstTensorView> inputs,
 absl::Status Context::RunDynamicInto(absl::Span<const ConstTensorView> inputs,
                                      absl::Span<const TensorView> outputs,
                                      const RunOptions& options, SimReport* report) {
-  if (outputs.size() != program_->outputs().size()) {
-    return InvalidArgument("{} outputs given, {} expected", outputs.size(),
-                           program_->outputs().size());
+  const std::vector<TensorInfo>& infos = program_->outputs();
+  BERTH_RETURN_IF_ERROR(
+      CheckCounts(inputs.size(), outputs.size(), program_->inputs().size(), infos.size()));
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    BERTH_RETURN_IF_ERROR(CheckOpenOutput(i, infos[i], outputs[i]));
   }
+  BERTH_RETURN_IF_ERROR(CheckOverlap(inputs, outputs));
   std::vector<Tensor> made;
   BERTH_RETURN_IF_ERROR(RunDynamic(inputs, made, options, report));
   for (size_t i = 0; i < made.size(); ++i) {

@@ -44,7 +44,6 @@ absl::StatusOr<std::shared_ptr<const Program>> Program::FromBundle(
     BERTH_ASSIGN_OR_RETURN(program->dynamic_,
                            DynamicProgram::Create(*bundle, std::move(maximum), std::move(dynamic)));
   }
-  program->plan_ = MakeExecutionPlan(bundle->program().commands, bundle->conflicts());
   program->interface_ = InterfaceOf(bundle->info());
   program->memory_ = RequirementsOf(*bundle);
   program->bundle_ = std::move(bundle);
@@ -64,6 +63,18 @@ absl::StatusOr<std::shared_ptr<const Program>> Program::FromContents(BundleConte
   BERTH_ASSIGN_OR_RETURN(std::shared_ptr<const Bundle> bundle,
                          Bundle::FromContents(std::move(contents), level));
   return FromBundle(std::move(bundle), std::move(dynamic));
+}
+
+const ExecutionPlan& Program::execution_plan() const {
+  std::call_once(planned_, [this] {
+    plan_ = MakeExecutionPlan(bundle_->program().commands, bundle_->conflicts());
+  });
+  return plan_;
+}
+
+int64_t Program::ArenaBytes(int threads) const {
+  if (is_dynamic()) return memory_.arena_bytes;
+  return memory_.arena_bytes + AlignUp(WorkingBytes(execution_plan(), threads), kBlockAlignment);
 }
 
 DynamicStatistics Program::dynamic_statistics() const {

@@ -222,14 +222,12 @@ absl::StatusOr<std::vector<RunValue>> DynamicRun::RunPart(Specialization& specia
   }
   // Without values to decide on, a run for cycles alone needs none.
   if (mode_ == RunMode::kCycles && specialization.split().rest == nullptr) return outputs;
-  std::unique_ptr<Executor> executor = specialization.TakeExecutor(program, place_.workers.workers);
-  BERTH_RETURN_IF_ERROR(RunProgram(*program, part_inputs, outputs, *executor));
-  specialization.ReturnExecutor(program, place_.workers.workers, std::move(executor));
+  BERTH_RETURN_IF_ERROR(RunProgram(*program, part_inputs, outputs));
   return outputs;
 }
 
 absl::Status DynamicRun::RunProgram(const Program& program, const Values& inputs,
-                                    const Values& outputs, Executor& executor) {
+                                    const Values& outputs) {
   const Bundle& bundle = program.bundle();
   const MemoryRequirements& memory = program.memory();
   BERTH_ASSIGN_OR_RETURN(const RunValue pool,
@@ -258,11 +256,17 @@ absl::Status DynamicRun::RunProgram(const Program& program, const Values& inputs
     std::memset(place_.scratchpad, kPoisonByte, static_cast<size_t>(memory.scratchpad_bytes));
     std::memset(place_.accumulator, kPoisonByte, static_cast<size_t>(memory.accumulator_bytes));
   }
-  MemoryMap map;
-  map.scratchpad = place_.scratchpad;
-  map.accumulator = place_.accumulator;
-  map.regions = regions;
-  return executor.Run(map, KernelHostFunctions(), place_.stop, place_.workers);
+  const ExecutionPlan& plan = program.execution_plan();
+  const int64_t working_bytes = std::max<int64_t>(WorkingBytes(plan, place_.workers.workers), 1);
+  BERTH_ASSIGN_OR_RETURN(const RunValue working, NewValue({DType::kUInt8, Shape{working_bytes}}));
+  ExecutorRun run;
+  run.memory = {place_.scratchpad, place_.accumulator, regions};
+  run.working = writable(working.data);
+  run.host_functions = KernelHostFunctions();
+  run.stop = place_.stop;
+  run.workers = place_.workers;
+  run.fault = place_.fault;
+  return Executor(plan).Run(run);
 }
 
 }  // namespace berth

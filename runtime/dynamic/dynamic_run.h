@@ -39,6 +39,7 @@ struct RunPlace {
   bool poison = false;
   WorkerSource workers;
   StopConditions stop;
+  const FaultInjection* fault = nullptr;
 };
 
 class DynamicRun {
@@ -57,8 +58,7 @@ class DynamicRun {
                                   const std::vector<bool>& known);
   absl::StatusOr<Values> RunRest(const GraphSplit& split, const Values& inputs);
   absl::StatusOr<Values> RunPart(Specialization& specialization, const Values& inputs);
-  absl::Status RunProgram(const Program& program, const Values& inputs, const Values& outputs,
-                          Executor& executor);
+  absl::Status RunProgram(const Program& program, const Values& inputs, const Values& outputs);
   // run_control_flow.cc: one of the three, with its captures behind its operands.
   absl::StatusOr<Values> RunControlFlow(const Node& node, const Values& operands);
   absl::StatusOr<Values> RunIf(const Node& node, const Values& operands);

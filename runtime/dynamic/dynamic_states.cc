@@ -3,6 +3,7 @@
 #include <cstring>
 #include <utility>
 
+#include "runtime/caller_buffers.h"
 #include "runtime/dynamic/bind_shapes.h"
 
 namespace berth {
@@ -14,16 +15,6 @@ RunValue CopyOf(const ConstTensorView& view) {
     std::memcpy(tensor->bytes().data(), view.data, tensor->bytes().size());
   }
   return ValueOf(std::move(tensor));
-}
-
-absl::Status CheckData(size_t index, const TensorInfo& info, const ConstTensorView& view) {
-  const auto address = reinterpret_cast<uintptr_t>(view.data);
-  const auto element_bytes = static_cast<uintptr_t>(DTypeBytes(view.type.dtype));
-  if ((view.data != nullptr || view.type.ByteCount() == 0) && address % element_bytes == 0) {
-    return absl::OkStatus();
-  }
-  return InvalidArgument("input {} ('{}'): data is null or not aligned for {}", index, info.name,
-                         DTypeName(view.type.dtype));
 }
 
 }  // namespace
@@ -68,7 +59,8 @@ absl::StatusOr<std::vector<RunValue>> DynamicStates::Inputs(
   const std::vector<DimRange>& ranges = program_.bundle().info().dynamic->ranges;
   BERTH_RETURN_IF_ERROR(BindShapes(program_.inputs(), callers_types, ranges).status());
   for (size_t i = 0; i < callers.size(); ++i) {
-    BERTH_RETURN_IF_ERROR(CheckData(i, program_.inputs()[i], callers[i]));
+    BERTH_RETURN_IF_ERROR(
+        CheckBytes("input", i, program_.inputs()[i].name, callers[i].type, callers[i].data));
   }
   std::vector<RunValue> values;
   std::vector<TensorType> types;
@@ -116,6 +108,7 @@ absl::Status DynamicStates::Set(size_t state, const ConstTensorView& value) {
   const std::vector<DimRange>& ranges = program_.bundle().info().dynamic->ranges;
   BERTH_RETURN_IF_ERROR(Annotate(BindShapes({&info, 1}, types, ranges).status(),
                                  fmt::format("state '{}'", bound.name)));
+  BERTH_RETURN_IF_ERROR(CheckBytes("state", state, bound.name, value.type, value.data));
   values_[state] = CopyOf(value);
   return absl::OkStatus();
 }

@@ -128,7 +128,6 @@ void Specialization::Replace(std::shared_ptr<const Program> program) {
   const std::lock_guard<std::mutex> lock(mutex_);
   program_ = std::move(program);
   report_.reset();
-  idle_.clear();
 }
 
 absl::StatusOr<SimReport> Specialization::Report(const std::shared_ptr<const Program>& program) {
@@ -140,30 +139,6 @@ absl::StatusOr<SimReport> Specialization::Report(const std::shared_ptr<const Pro
   const std::lock_guard<std::mutex> lock(mutex_);
   if (program == program_) report_ = report;
   return report;
-}
-
-std::unique_ptr<Executor> Specialization::TakeExecutor(
-    const std::shared_ptr<const Program>& program, int workers) {
-  {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    if (program == program_) {
-      const auto found = std::find_if(idle_.begin(), idle_.end(), [&](const IdleExecutor& idle) {
-        return idle.workers == workers;
-      });
-      if (found != idle_.end()) {
-        std::unique_ptr<Executor> executor = std::move(found->executor);
-        idle_.erase(found);
-        return executor;
-      }
-    }
-  }
-  return std::make_unique<Executor>(program->execution_plan(), workers);
-}
-
-void Specialization::ReturnExecutor(const std::shared_ptr<const Program>& program, int workers,
-                                    std::unique_ptr<Executor> executor) {
-  const std::lock_guard<std::mutex> lock(mutex_);
-  if (program == program_) idle_.push_back({workers, std::move(executor)});
 }
 
 }  // namespace berth

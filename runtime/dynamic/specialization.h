@@ -1,7 +1,6 @@
 // A specialization: a graph for one set of input types (and known values), lowered.
 //
-// Specializations are shared by all threads. What they hold beside constants of their own, such as
-// idle executors, is guarded here.
+// Specializations are shared by all threads; what changes in them is guarded here.
 #pragma once
 
 #include <atomic>
@@ -46,22 +45,11 @@ class Specialization {
   absl::StatusOr<SimReport> Report(const std::shared_ptr<const Program>& program);
   int64_t size_bytes() const { return size_bytes_; }
 
-  // Executors of `program` that no run uses.
-  std::unique_ptr<Executor> TakeExecutor(const std::shared_ptr<const Program>& program,
-                                         int workers);
-  void ReturnExecutor(const std::shared_ptr<const Program>& program, int workers,
-                      std::unique_ptr<Executor> executor);
-
   // How often it ran; and once whether a better plan is to be made.
   int64_t CountRun() { return runs_.fetch_add(1) + 1; }
 
  private:
   Specialization() = default;
-
-  struct IdleExecutor {
-    int workers = 1;
-    std::unique_ptr<Executor> executor;
-  };
 
   std::shared_ptr<const Graph> graph_;  // whose address is in the key
   GraphSplit split_;
@@ -70,7 +58,6 @@ class Specialization {
   mutable std::mutex mutex_;
   std::shared_ptr<const Program> program_;
   std::optional<SimReport> report_;
-  std::vector<IdleExecutor> idle_;
 };
 
 // Bytes that a program takes, its graph and constants with it.

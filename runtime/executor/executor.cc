@@ -3,6 +3,7 @@
 #include <tbb/task_group.h>
 
 #include <algorithm>
+#include <new>
 #include <thread>
 
 #include "base/checked_math.h"
@@ -12,8 +13,31 @@ namespace {
 
 constexpr int64_t kCacheLineBytes = 64;
 constexpr int kSpinsBeforeYield = 64;
+constexpr std::chrono::microseconds kWatchdogStep{100};
 
 void Pause() { __builtin_ia32_pause(); }
+
+// Where what stands in the working memory of a run. A single worker needs scratch alone.
+struct WorkingLayout {
+  int64_t predecessors = 0, parts = 0, queue = 0, scratch = 0, size_bytes = 0;
+};
+
+WorkingLayout LayOutWorking(const ExecutionPlan& plan, int workers) {
+  WorkingLayout layout;
+  int64_t next = 0;
+  const auto take = [&](int64_t size_bytes) {
+    return std::exchange(next, AlignUp(next + size_bytes, kCacheLineBytes));
+  };
+  if (workers > 1) {
+    const auto commands = static_cast<int64_t>(plan.commands.size());
+    layout.predecessors = take(commands * int64_t{sizeof(std::atomic<uint32_t>)});
+    layout.parts = take(commands * int64_t{sizeof(std::atomic<uint32_t>)});
+    layout.queue = take(plan.part_total * int64_t{sizeof(std::atomic<uint64_t>)});
+  }
+  layout.scratch = take(plan.scratch_bytes * workers);
+  layout.size_bytes = next;
+  return layout;
+}
 
 }  // namespace
 
@@ -34,96 +58,109 @@ ExecutionPlan MakeExecutionPlan(absl::Span<const Command> commands,
   return plan;
 }
 
-Executor::Executor(const ExecutionPlan& plan, int max_workers)
-    : plan_(plan),
-      max_workers_(std::max(max_workers, 1)),
-      predecessors_left_(new std::atomic<uint32_t>[plan.commands.size()]),
-      parts_left_(new std::atomic<uint32_t>[plan.commands.size()]),
-      queue_(new QueueEntry[static_cast<size_t>(plan.part_total)]),
-      scratch_(static_cast<size_t>(plan.scratch_bytes * max_workers_ + kCacheLineBytes)) {}
+int64_t WorkingBytes(const ExecutionPlan& plan, int workers) {
+  return LayOutWorking(plan, workers).size_bytes;
+}
 
 absl::Span<std::byte> Executor::ScratchOf(int worker) {
-  const auto base = reinterpret_cast<uintptr_t>(scratch_.data());
-  const uintptr_t aligned = (base + kCacheLineBytes - 1) / kCacheLineBytes * kCacheLineBytes;
-  return {reinterpret_cast<std::byte*>(aligned) + plan_.scratch_bytes * worker,
-          static_cast<size_t>(plan_.scratch_bytes)};
+  return {scratch_ + plan_.scratch_bytes * worker, static_cast<size_t>(plan_.scratch_bytes)};
 }
 
-absl::Status CheckStop(const StopConditions& stop) {
-  if (stop.cancel != nullptr && stop.cancel->load(std::memory_order_relaxed)) {
-    return Cancelled("the run was cancelled");
-  }
-  if (stop.deadline && std::chrono::steady_clock::now() >= *stop.deadline) {
-    return DeadlineExceeded("the run's deadline has passed");
-  }
-  return absl::OkStatus();
-}
-
-absl::Status Executor::Run(const MemoryMap& memory, HostFunctionTable host_functions,
-                           const StopConditions& stop, const WorkerSource& source,
-                           HostTimeline* timeline) {
-  BERTH_RETURN_IF_ERROR(CheckStop(stop));
-  timeline_ = timeline;
-  if (timeline_ != nullptr) timeline_->Begin(plan_.part_total);
+absl::Status Executor::Run(const ExecutorRun& run) {
+  BERTH_RETURN_IF_ERROR(CheckStop(run.stop));
+  if (run.timeline != nullptr) run.timeline->Begin(plan_.part_total);
   if (plan_.commands.empty()) return absl::OkStatus();
-  const int workers = std::min(source.workers, max_workers_);
-  if (workers <= 1) return RunInline(memory, host_functions, stop);
+  run_ = &run;
+  const int workers = run.workers.workers;
+  scratch_ = run.working + LayOutWorking(plan_, workers).scratch;
+  if (workers <= 1) return RunInline();
   Reset();
-  const auto run = [&] {
-    tbb::task_group group;
-    for (int worker = 1; worker < workers; ++worker) {
-      group.run([this, worker, &memory, host_functions, &stop] {
-        WorkerLoop(worker, memory, host_functions, stop);
-      });
-    }
-    WorkerLoop(0, memory, host_functions, stop);
-    group.wait();
+  // A thread that waits for the others takes no foreign work meanwhile: another request could keep
+  // it, or wait for the arena that this one holds.
+  const auto work = [&] {
+    tbb::this_task_arena::isolate([&] {
+      tbb::task_group group;
+      for (int worker = 1; worker < workers; ++worker) {
+        group.run([this, worker] { WorkerLoop(worker); });
+      }
+      WorkerLoop(0);
+      group.wait();
+    });
   };
-  if (source.arena != nullptr) {
-    source.arena->execute(run);
+  if (run.workers.arena != nullptr) {
+    run.workers.arena->execute(work);
   } else {
-    run();
+    work();
   }
-  return failure_;
+  return std::exchange(failure_, absl::OkStatus());
 }
 
-absl::Status Executor::RunInline(const MemoryMap& memory, HostFunctionTable host_functions,
-                                 const StopConditions& stop) {
+absl::Status Executor::RunInline() {
   const absl::Span<std::byte> scratch = ScratchOf(0);
   for (size_t i = 0; i < plan_.commands.size(); ++i) {
-    BERTH_RETURN_IF_ERROR(CheckStop(stop));
     for (int part = 0; part < plan_.part_counts[i]; ++part) {
-      BERTH_RETURN_IF_ERROR(Execute({static_cast<uint32_t>(i), static_cast<uint32_t>(part)}, 0,
-                                    memory, scratch, host_functions));
+      BERTH_RETURN_IF_ERROR(
+          Execute({static_cast<uint32_t>(i), static_cast<uint32_t>(part)}, 0, scratch));
     }
   }
   return absl::OkStatus();
 }
 
-absl::Status Executor::Execute(Work work, int worker, const MemoryMap& memory,
-                               absl::Span<std::byte> scratch, HostFunctionTable host_functions) {
+absl::Status Executor::Execute(Work work, int worker, absl::Span<std::byte> scratch) {
+  BERTH_RETURN_IF_ERROR(CheckStop(run_->stop));
+  const absl::Status status =
+      run_->timeline != nullptr || run_->fault != nullptr
+          ? ExecuteObserved(work, worker, scratch)
+          : ExecuteCommand(plan_.commands[work.command], static_cast<int>(work.part), run_->memory,
+                           scratch, run_->host_functions);
+  if (status.ok()) return status;
+  const Command& command = plan_.commands[work.command];
+  return Annotate(status, fmt::format("command {} ({}, op {})", work.command,
+                                      OpcodeName(command.opcode), command.op));
+}
+
+absl::Status Executor::ExecuteObserved(Work work, int worker, absl::Span<std::byte> scratch) {
+  if (run_->fault != nullptr && run_->fault->command == work.command) return Inject(*run_->fault);
+  HostTimeline* const timeline = run_->timeline;
   HostSpan span{work.command, static_cast<uint16_t>(work.part), static_cast<uint16_t>(worker)};
-  if (timeline_ != nullptr) span.begin_ns = timeline_->Now();
-  const absl::Status status = ExecuteCommand(
-      plan_.commands[work.command], static_cast<int>(work.part), memory, scratch, host_functions);
-  if (timeline_ != nullptr) {
-    span.end_ns = timeline_->Now();
-    timeline_->Add(span);
+  if (timeline != nullptr) span.begin_ns = timeline->Now();
+  const absl::Status status =
+      ExecuteCommand(plan_.commands[work.command], static_cast<int>(work.part), run_->memory,
+                     scratch, run_->host_functions);
+  if (timeline != nullptr) {
+    span.end_ns = timeline->Now();
+    timeline->Add(span);
   }
-  return status.ok() ? status : Annotate(status, fmt::format("command {}", work.command));
+  return status;
+}
+
+// A command that hangs is given up by the watchdog, or before it where the run is to stop.
+absl::Status Executor::Inject(const FaultInjection& fault) const {
+  if (fault.fault == MachineFault::kError) {
+    return Error(absl::StatusCode::kUnavailable, "the engine reports an error");
+  }
+  const auto begin = std::chrono::steady_clock::now();
+  while (std::chrono::steady_clock::now() - begin < fault.watchdog) {
+    BERTH_RETURN_IF_ERROR(CheckStop(run_->stop));
+    std::this_thread::sleep_for(std::min(kWatchdogStep, fault.watchdog));
+  }
+  return Error(absl::StatusCode::kUnavailable, "not done within {} us, says the watchdog",
+               fault.watchdog.count());
 }
 
 void Executor::Reset() {
-  for (size_t i = 0; i < plan_.commands.size(); ++i) {
+  const WorkingLayout layout = LayOutWorking(plan_, run_->workers.workers);
+  const size_t commands = plan_.commands.size();
+  predecessors_left_ = new (run_->working + layout.predecessors) std::atomic<uint32_t>[commands];
+  parts_left_ = new (run_->working + layout.parts) std::atomic<uint32_t>[commands];
+  queue_ = new (run_->working + layout.queue) QueueEntry[static_cast<size_t>(plan_.part_total)];
+  for (size_t i = 0; i < commands; ++i) {
     predecessors_left_[i].store(plan_.conflicts.predecessor_count[i], std::memory_order_relaxed);
     parts_left_[i].store(plan_.part_counts[i], std::memory_order_relaxed);
   }
-  for (int64_t i = 0; i < plan_.part_total; ++i) {
-    queue_[static_cast<size_t>(i)].store(0, std::memory_order_relaxed);
-  }
   queue_head_.store(0, std::memory_order_relaxed);
   queue_tail_.store(0, std::memory_order_relaxed);
-  commands_left_.store(static_cast<int64_t>(plan_.commands.size()), std::memory_order_relaxed);
+  commands_left_.store(static_cast<int64_t>(commands), std::memory_order_relaxed);
   failed_.store(false, std::memory_order_relaxed);
   failure_ = absl::OkStatus();
   for (const uint32_t root : plan_.roots) {
@@ -179,8 +216,7 @@ void Executor::Fail(absl::Status status) {
   if (failed_.compare_exchange_strong(expected, true)) failure_ = std::move(status);
 }
 
-void Executor::WorkerLoop(int worker, const MemoryMap& memory, HostFunctionTable host_functions,
-                          const StopConditions& stop) {
+void Executor::WorkerLoop(int worker) {
   const absl::Span<std::byte> scratch = ScratchOf(worker);
   Work work;
   bool has_work = false;
@@ -196,8 +232,7 @@ void Executor::WorkerLoop(int worker, const MemoryMap& memory, HostFunctionTable
       continue;
     }
     idle_spins = 0;
-    absl::Status status = CheckStop(stop);
-    if (status.ok()) status = Execute(work, worker, memory, scratch, host_functions);
+    absl::Status status = Execute(work, worker, scratch);
     if (!status.ok()) return Fail(std::move(status));
     const bool last_part = parts_left_[work.command].fetch_sub(1, std::memory_order_acq_rel) == 1;
     has_work = last_part && Finish(work.command, work);

@@ -1,22 +1,23 @@
 // Runs the commands of a verified program on the host, as parallel as their true conflicts allow.
 //
 // Workers loop over one preallocated queue of ready work; a worker that makes a command ready runs
-// it itself and leaves the rest to the others. A run allocates nothing. Results do not depend on
-// the number of workers: commands that conflict run in program order, and a command's parts are
-// fixed. Cost: O(commands + conflicts), a few atomic operations per command.
+// it itself and leaves the rest to the others. An executor owns no memory and a run allocates
+// nothing: counters, queue and the workers' scratch stand in bytes of the caller's. Results do not
+// depend on the number of workers: commands that conflict run in program order, and a command's
+// parts are fixed. A run that is to stop does so before the next part of a command. Cost:
+// O(commands + conflicts), a few atomic operations per command.
 #pragma once
 
 #include <tbb/task_arena.h>
 
 #include <atomic>
-#include <chrono>
 #include <cstdint>
-#include <memory>
-#include <optional>
 #include <vector>
 
 #include "base/status.h"
+#include "berth/fault_injection.h"
 #include "berth/host_timeline.h"
+#include "berth/stop.h"
 #include "npu_sim/conflict_graph.h"
 #include "npu_sim/units.h"
 
@@ -34,31 +35,34 @@ struct ExecutionPlan {
 ExecutionPlan MakeExecutionPlan(absl::Span<const Command> commands,
                                 const ConflictGraphView& conflicts);
 
-// What stops a run early.
-struct StopConditions {
-  const std::atomic<bool>* cancel = nullptr;
-  std::optional<std::chrono::steady_clock::time_point> deadline;
-};
-
-// Cancelled or DeadlineExceeded where a run is to stop now.
-absl::Status CheckStop(const StopConditions& stop);
-
 // Where the workers come from.
 struct WorkerSource {
   int workers = 1;                   // 1: the calling thread alone, in program order
   tbb::task_arena* arena = nullptr;  // null with workers > 1: the caller's current arena
 };
 
-// The state of one run at a time; reused by the next.
+// Everything of one run but the program.
+struct ExecutorRun {
+  MemoryMap memory;
+  std::byte* working = nullptr;  // WorkingBytes(plan, workers.workers) of them, 64-byte aligned
+  HostFunctionTable host_functions;
+  StopConditions stop;
+  WorkerSource workers;
+  const FaultInjection* fault = nullptr;
+  HostTimeline* timeline = nullptr;
+};
+
+// Bytes that a run with so many workers needs beside the machine's memories.
+int64_t WorkingBytes(const ExecutionPlan& plan, int workers);
+
+// One run at a time; used again for the next.
 class Executor {
  public:
-  Executor(const ExecutionPlan& plan, int max_workers);
+  explicit Executor(const ExecutionPlan& plan) : plan_(plan) {}
 
-  // Cancelled, DeadlineExceeded, or what a command reports (with its number). The executor can be
-  // used again afterwards.
-  absl::Status Run(const MemoryMap& memory, HostFunctionTable host_functions,
-                   const StopConditions& stop, const WorkerSource& source,
-                   HostTimeline* timeline = nullptr);
+  // Cancelled, DeadlineExceeded, or what a command reports (with its number); Unavailable for a
+  // fault that was injected. The executor can be used again afterwards.
+  absl::Status Run(const ExecutorRun& run);
 
  private:
   struct Work {
@@ -68,11 +72,9 @@ class Executor {
   // Each entry is written once a run: 0 while empty, else (command + 1) << 16 | part.
   using QueueEntry = std::atomic<uint64_t>;
 
-  absl::Status RunInline(const MemoryMap& memory, HostFunctionTable host_functions,
-                         const StopConditions& stop);
+  absl::Status RunInline();
   void Reset();
-  void WorkerLoop(int worker, const MemoryMap& memory, HostFunctionTable host_functions,
-                  const StopConditions& stop);
+  void WorkerLoop(int worker);
   void Push(Work work);
   bool Pop(Work& work);
   // Gives out the parts of a ready command: the first to the caller, the others to the queue.
@@ -80,23 +82,24 @@ class Executor {
   // True when a successor became ready: `next` is then the caller's.
   bool Finish(uint32_t command, Work& next);
   void Fail(absl::Status status);
-  // Executes, and records when where a timeline is given.
-  absl::Status Execute(Work work, int worker, const MemoryMap& memory,
-                       absl::Span<std::byte> scratch, HostFunctionTable host_functions);
+  // Looks whether it is to stop, executes, and records when where a timeline is given.
+  absl::Status Execute(Work work, int worker, absl::Span<std::byte> scratch);
+  // What is not every run's: faults, timelines.
+  absl::Status ExecuteObserved(Work work, int worker, absl::Span<std::byte> scratch);
+  absl::Status Inject(const FaultInjection& fault) const;
   absl::Span<std::byte> ScratchOf(int worker);
 
   const ExecutionPlan& plan_;
-  int max_workers_;
-  std::unique_ptr<std::atomic<uint32_t>[]> predecessors_left_;  // per command
-  std::unique_ptr<std::atomic<uint32_t>[]> parts_left_;         // per command
-  std::unique_ptr<QueueEntry[]> queue_;
+  const ExecutorRun* run_ = nullptr;                    // the one in progress
+  std::atomic<uint32_t>* predecessors_left_ = nullptr;  // per command
+  std::atomic<uint32_t>* parts_left_ = nullptr;         // per command
+  QueueEntry* queue_ = nullptr;
+  std::byte* scratch_ = nullptr;
   alignas(64) std::atomic<int64_t> queue_head_{0};
   alignas(64) std::atomic<int64_t> queue_tail_{0};
   alignas(64) std::atomic<int64_t> commands_left_{0};
   std::atomic<bool> failed_{false};
   absl::Status failure_;
-  std::vector<std::byte> scratch_;
-  HostTimeline* timeline_ = nullptr;
 };
 
 }  // namespace berth

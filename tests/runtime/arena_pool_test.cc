@@ -185,5 +185,58 @@ TEST(ArenaPool, ManyThreadsStayWithinTheLimit) {
   EXPECT_LE(pool.statistics().peak_bytes, 8 * kKiB);
 }
 
+TEST(ArenaPool, ADeadlineEndsAWaitAndTheNextInTurnIsServed) {
+  ArenaPool pool(Limited(4 * kKiB, true));
+  absl::StatusOr<ArenaLease> held = pool.Lease(2 * kKiB);
+  std::thread impatient([&] {  // stands in front, and does not fit
+    StopConditions stop;
+    stop.deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(20);
+    const absl::Status late = pool.Lease(4 * kKiB, stop).status();
+    EXPECT_TRUE(absl::IsDeadlineExceeded(late)) << late;
+    EXPECT_NE(late.message().find("4096"), absl::string_view::npos) << late;
+  });
+  AwaitWaiters(pool, 1);
+  EXPECT_TRUE(pool.Lease(2 * kKiB).ok());  // waits behind it, and fits
+  impatient.join();
+  EXPECT_EQ(pool.statistics().stopped, 1);
+}
+
+TEST(ArenaPool, ACancelEndsAWaitWhenTheWaitersAreWoken) {
+  ArenaPool pool(Limited(4 * kKiB, true));
+  absl::StatusOr<ArenaLease> held = pool.Lease(4 * kKiB);
+  std::atomic<bool> cancel{false};
+  std::thread waiter([&] {
+    EXPECT_TRUE(absl::IsCancelled(pool.Lease(4 * kKiB, {&cancel, {}}).status()));
+  });
+  AwaitWaiters(pool, 1);
+  cancel = true;
+  pool.WakeWaiters();
+  waiter.join();
+  held->Release();
+  EXPECT_TRUE(pool.Lease(4 * kKiB).ok());
+}
+
+TEST(ArenaPool, WhatIsIdleForTooLongIsFreedInPassing) {
+  ArenaPoolOptions options;
+  options.keep_idle_for = std::chrono::milliseconds(1);
+  ArenaPool pool(options);
+  EXPECT_TRUE(pool.Lease(2 * kKiB).ok());
+  std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  EXPECT_TRUE(pool.Lease(1 * kKiB).ok());
+  EXPECT_EQ(pool.statistics().idle_bytes, 1 * kKiB);
+  EXPECT_EQ(pool.statistics().trimmed_bytes, 2 * kKiB);
+  EXPECT_EQ(pool.statistics().reuses, 0);
+}
+
+TEST(ArenaPool, SizesThatNobodyHasAreRefused) {
+  ArenaPool pool;
+  for (const int64_t bytes : {INT64_MAX, INT64_MAX / 4}) {
+    EXPECT_TRUE(absl::IsResourceExhausted(pool.Lease(bytes).status())) << bytes;
+  }
+  EXPECT_EQ(pool.statistics().leased_bytes, 0);
+  EXPECT_EQ(pool.statistics().refused, 2);
+  EXPECT_TRUE(pool.Lease(1).ok());
+}
+
 }  // namespace
 }  // namespace berth

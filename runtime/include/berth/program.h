@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -24,7 +25,7 @@ struct MemoryRequirements {
   int64_t scratchpad_bytes = 0;   // per arena: the simulated scratchpad
   int64_t accumulator_bytes = 0;  // per arena
   int64_t state_bytes = 0;        // per arena: states, before and after a run
-  int64_t arena_bytes = 0;        // per arena in all, alignment included
+  int64_t arena_bytes = 0;        // per arena, all of these with their alignment
 };
 
 MemoryRequirements RequirementsOf(const Bundle& bundle);
@@ -57,8 +58,12 @@ class Program {
   }
   const CallersInterface& interface() const { return interface_; }
   const MemoryRequirements& memory() const { return memory_; }
+  // What a context with so many threads leases: memory().arena_bytes and the working memory of its
+  // workers. Of a dynamic program that memory comes from the dynamic pool, as it is needed.
+  int64_t ArenaBytes(int threads = 1) const;
   const Bundle& bundle() const { return *bundle_; }
-  const ExecutionPlan& execution_plan() const { return plan_; }
+  // Made when it is first asked for: to load a program does not touch its commands.
+  const ExecutionPlan& execution_plan() const;
 
   // Of a dynamic program.
   DynamicProgram& dynamic() const { return *dynamic_; }
@@ -73,7 +78,8 @@ class Program {
 
   std::shared_ptr<const Bundle> bundle_;
   CallersInterface interface_;
-  ExecutionPlan plan_;
+  mutable std::once_flag planned_;
+  mutable ExecutionPlan plan_;
   MemoryRequirements memory_;
   std::unique_ptr<DynamicProgram> dynamic_;  // what its contexts share
 };
