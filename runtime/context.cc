@@ -7,6 +7,7 @@
 #include "kernels/host_functions.h"
 #include "runtime/caller_buffers.h"
 #include "runtime/dynamic/dynamic_states.h"
+#include "runtime/executor/sanitized.h"
 #include "runtime/run_gate.h"
 
 namespace berth {
@@ -206,7 +207,9 @@ absl::Status Context::RunStatic(absl::Span<const ConstTensorView> inputs,
     run_.stop = StopOf(options);
     run_.fault = options.fault ? &*options.fault : nullptr;
     run_.timeline = options.timeline;
-    status = executor_->Run(run_);
+    status = options.sanitizer != nullptr
+                 ? RunSanitized(program_->bundle(), run_.memory, run_.stop, *options.sanitizer)
+                 : executor_->Run(run_);
   }
   cancel_.store(false, std::memory_order_relaxed);
   if (status.ok()) {

@@ -37,6 +37,7 @@ absl::Status Context::RunDynamic(absl::Span<const ConstTensorView> inputs,
   place.workers = Workers();
   place.stop = StopOf(options);
   place.fault = options.fault ? &*options.fault : nullptr;
+  place.sanitizer = options.sanitizer;
   DynamicRun run(dynamic, place, options.mode);
   using Results = absl::StatusOr<std::vector<RunValue>>;
   Results results = placed.ok() ? run.Run(dynamic.graph(), std::move(values)) : Results(placed);

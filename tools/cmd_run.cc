@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "berth/context.h"
+#include "npu_sim/sanitizer.h"
 #include "tools/command.h"
 #include "tools/dynamic_flags.h"
 #include "tools/json_output.h"
@@ -22,7 +23,7 @@ struct Flags {
   int threads = 2;
   int runs = 0, repeat = 1;
   uint64_t seed = 1;
-  bool reset_state = false;
+  bool reset_state = false, sanitize = false;
   bool json = false, trusted = false;
   DynamicFlags dynamic;
 };
@@ -40,6 +41,7 @@ struct Results {
   SimReport report;
   std::vector<double> run_ms;  // in their order
   HostTimeline timeline;       // of the last run, where a trace is asked for
+  SanitizerReport sanitizer;   // of all runs
   int runs = 1;                // in a sequence
 };
 
@@ -59,6 +61,7 @@ absl::Status RunSequences(const Flags& flags, const Program& program, Context& c
     options.record_commands = true;
     options.timeline = &results.timeline;
   }
+  if (flags.sanitize) options.sanitizer = &results.sanitizer;
   const bool writes = !flags.output_directory.empty() && options.mode != RunMode::kCycles;
   std::vector<Tensor> inputs, outputs = MakeOutputs(program.outputs());
   const std::vector<TensorView> output_views = MutableViews(outputs);
@@ -90,6 +93,20 @@ double MedianOf(std::vector<double> times) {
   return times[times.size() / 2];
 }
 
+// What the sanitizer found beyond the first, which the error tells.
+void PrintFindings(const SanitizerReport& sanitizer) {
+  for (size_t i = 1; i < sanitizer.findings.size(); ++i) {
+    fmt::print(stderr, "berth: sanitizer: {}\n", sanitizer.findings[i].text);
+  }
+}
+
+void AddSanitizerJson(const SanitizerReport& sanitizer, nlohmann::ordered_json& json) {
+  json["sanitizer"] = {{"commands", sanitizer.command_count},
+                       {"read_bytes", sanitizer.read_bytes},
+                       {"written_bytes", sanitizer.written_bytes},
+                       {"findings", sanitizer.finding_count}};
+}
+
 void Print(const Flags& flags, const Program& program, double load_ms, const Results& results) {
   const BundleContents& info = program.bundle().info();
   const RunMode mode = ModeOf(flags.mode);
@@ -104,6 +121,7 @@ void Print(const Flags& flags, const Program& program, double load_ms, const Res
     json["each_run_ms"] = results.run_ms;
     json["runs"] = results.runs;
     json["state_count"] = info.states.size();
+    if (flags.sanitize) AddSanitizerJson(results.sanitizer, json);
     PrintJson(json);
     return;
   }
@@ -116,6 +134,11 @@ void Print(const Flags& flags, const Program& program, double load_ms, const Res
     }
     fmt::print("{}", DynamicText(program.dynamic_statistics()));
   }
+  if (flags.sanitize) {
+    fmt::print("Sanitizer: nothing found in {} commands, {} bytes read and {} written\n",
+               results.sanitizer.command_count, results.sanitizer.read_bytes,
+               results.sanitizer.written_bytes);
+  }
   if (results.runs == 1 || info.states.empty()) return;
   fmt::print("{} states, {}\n", info.states.size(),
              flags.reset_state ? "reset before every run" : "kept from run to run");
@@ -123,6 +146,9 @@ void Print(const Flags& flags, const Program& program, double load_ms, const Res
 
 absl::Status Run(const Flags& flags) {
   Progress progress(fmt::format("verifying '{}'", flags.bundle));
+  if (flags.sanitize && ModeOf(flags.mode) == RunMode::kCycles) {
+    return InvalidArgument("--sanitize: a run for cycles touches no bytes");
+  }
   const Stopwatch load_watch;
   BERTH_ASSIGN_OR_RETURN(
       const std::shared_ptr<const Program> program,
@@ -139,7 +165,12 @@ absl::Status Run(const Flags& flags) {
   BERTH_ASSIGN_OR_RETURN(const std::unique_ptr<Context> context,
                          Context::Create(program, pool, context_options));
   Results results;
-  BERTH_RETURN_IF_ERROR(RunSequences(flags, *program, *context, progress, results));
+  const absl::Status ran = RunSequences(flags, *program, *context, progress, results);
+  if (!ran.ok()) {
+    progress.Stop();
+    PrintFindings(results.sanitizer);
+    return ran;
+  }
   if (!flags.trace.empty()) {
     progress.Say(fmt::format("writing '{}'", flags.trace));
     BERTH_RETURN_IF_ERROR(
@@ -187,6 +218,10 @@ void AddRunCommand(CLI::App& app, CommandAction& action) {
       ->capture_default_str();
   command->add_option("--seed", flags->seed, "Of random inputs")->capture_default_str();
   command->add_flag("--trusted", flags->trusted, "Skip the proof: the file was verified before");
+  command->add_flag("--sanitize", flags->sanitize,
+                    "Watch every byte on chip and in the pool while it runs, one command at a "
+                    "time: bytes read before they are written or after another buffer took their "
+                    "place, accesses that no semaphore orders, waits without end");
   AddDynamicFlags(*command, flags->dynamic);
   command->add_flag("--json", flags->json, "One JSON object on stdout");
   command->callback([flags, &action] { action = [flags] { return Run(*flags); }; });

@@ -9,6 +9,7 @@
 #include "kernels/op_def.h"
 #include "kernels/reference/reference.h"
 #include "runtime/dynamic/reports.h"
+#include "runtime/executor/sanitized.h"
 
 namespace berth {
 namespace {
@@ -261,6 +262,9 @@ absl::Status DynamicRun::RunProgram(const Program& program, const Values& inputs
   BERTH_ASSIGN_OR_RETURN(const RunValue working, NewValue({DType::kUInt8, Shape{working_bytes}}));
   ExecutorRun run;
   run.memory = {place_.scratchpad, place_.accumulator, regions};
+  if (place_.sanitizer != nullptr) {
+    return RunSanitized(bundle, run.memory, place_.stop, *place_.sanitizer);
+  }
   run.working = writable(working.data);
   run.host_functions = KernelHostFunctions();
   run.stop = place_.stop;

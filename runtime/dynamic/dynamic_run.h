@@ -40,6 +40,7 @@ struct RunPlace {
   WorkerSource workers;
   StopConditions stop;
   const FaultInjection* fault = nullptr;
+  SanitizerReport* sanitizer = nullptr;  // set: programs run under the sanitizer
 };
 
 class DynamicRun {

@@ -1,4 +1,5 @@
-// The proof against a naive one: byte sets, a transitive closure, all pairs.
+// The proof against a naive one (byte sets, a transitive closure, all pairs), and the sanitizer
+// against both.
 #include <gtest/gtest.h>
 
 #include <random>
@@ -8,6 +9,7 @@
 #include "npu_sim/access.h"
 #include "npu_sim/verify.h"
 #include "tests/npu_sim/example_program.h"
+#include "tests/npu_sim/sanitizer_testing.h"
 
 namespace berth {
 namespace {
@@ -151,6 +153,10 @@ TEST(VerifyProgram, AgreesWithANaiveProof) {
     const absl::Status status = VerifyProgram(program.view(), config);
     ASSERT_EQ(status.ok(), expected) << "round " << round << ": " << status << "\n"
                                      << DumpProgram(program.view());
+    const SanitizerReport report = testing_support::Sanitize(program, config);
+    ASSERT_EQ(report.finding_count == 0, expected)
+        << "round " << round << ": " << status << "\n"
+        << testing_support::TextOf(report) << DumpProgram(program.view());
     ++(expected ? safe : unsafe);
     long_safe += is_long && expected;
   }

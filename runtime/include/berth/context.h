@@ -24,6 +24,8 @@
 
 namespace berth {
 
+struct SanitizerReport;  // npu_sim/sanitizer.h
+
 // For how long a context has its arena.
 enum class ArenaUse : uint8_t {
   kHeld = 0,          // from its creation to its end: runs never wait for memory
@@ -52,6 +54,9 @@ struct RunOptions {
   bool record_commands = false;         // timing of every command in the report
   HostTimeline* timeline = nullptr;     // filled by runs for values
   std::optional<FaultInjection> fault;  // for tests: what goes wrong in runs for values
+  // Set: a run for values watches every byte that it touches, and tells here what it finds
+  // (npu_sim/sanitizer.h). Commands run one by one then, and much slower.
+  SanitizerReport* sanitizer = nullptr;
 };
 
 // Told how a run in the background ended.
