@@ -5,7 +5,6 @@
 #include "runtime/bundle/bundle.h"
 #include "tests/planner/model_builder.h"
 #include "tests/planner/shared_data.h"
-#include "tests/runtime/run_testing.h"
 #include "tests/tools/cli_testing.h"
 
 namespace berth {
@@ -13,6 +12,25 @@ namespace {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
+
+BundleContents WithoutWaitsOfTheMatrixUnit(const std::string& path) {
+  const auto bundle = Bundle::Open(path, LoadLevel::kFull);
+  EXPECT_TRUE(bundle.ok()) << bundle.status();
+  BundleContents contents = (*bundle)->info();
+  const ProgramView& program = (*bundle)->program();
+  const auto copy = [](const auto& from, auto& to) { to.assign(from.begin(), from.end()); };
+  copy(program.commands, contents.program.commands);
+  copy(program.waits, contents.program.waits);
+  copy(program.slots, contents.program.slots);
+  copy((*bundle)->conflicts().predecessor_count, contents.conflicts.predecessor_count);
+  copy((*bundle)->conflicts().successor_begin, contents.conflicts.successor_begin);
+  copy((*bundle)->conflicts().successors, contents.conflicts.successors);
+  copy((*bundle)->constants(), contents.constants);
+  for (Command& command : contents.program.commands) {
+    if (EngineOf(command.opcode) == EngineKind::kMatrix) command.wait_count = 0;
+  }
+  return contents;
+}
 
 class CliSanitize : public ::testing::Test {
  protected:
@@ -55,12 +73,10 @@ TEST_F(CliSanitize, FindsNothingInModelsOfTheCorpus) {
 }
 
 TEST_F(CliSanitize, NamesWhatATrustedBundleDoesWrong) {
-  BundleContents contents = CompileSmallNetwork();
-  for (Command& command : contents.program.commands) {
-    if (EngineOf(command.opcode) == EngineKind::kMatrix) command.wait_count = 0;
-  }
-  const std::string bundle = Path("broken.berth");
-  ASSERT_TRUE(WriteBundle(bundle, contents).ok());
+  const std::string whole = Path("whole.berth"), bundle = Path("broken.berth");
+  const std::string model = WriteSmallModel(folder_.path().string());
+  ASSERT_EQ(RunBerth({"compile", model, "-o", whole, "--target", "edge"}).exit_code, 0);
+  ASSERT_TRUE(WriteBundle(bundle, WithoutWaitsOfTheMatrixUnit(whole)).ok());
   EXPECT_EQ(RunBerth({"run", bundle}).exit_code, 1);  // the proof
   const CliResult result = RunBerth({"run", bundle, "--trusted", "--sanitize"});
   EXPECT_EQ(result.exit_code, 1);
