@@ -37,8 +37,8 @@ OperandSpec DmaSpec(Opcode opcode) {
 OperandSpec MatrixSpec(uint16_t flags) {
   OperandSpec spec;
   spec.required = kIn0 | kIn1 | kAcc;
-  spec.optional = kIn2 | kOut;
-  if (flags & kFlagWriteOut) spec.required |= kOut;
+  spec.optional = kIn2;
+  if (flags & kFlagWriteOut) spec.required |= kOut;  // what is not written is not named either
   spec.flags = kFlagAccumulate | kFlagWriteOut;
   return spec;
 }
