@@ -34,35 +34,50 @@ MemoryRequirements RequirementsOf(const Bundle& bundle) {
 Program::~Program() = default;
 
 absl::StatusOr<std::shared_ptr<const Program>> Program::FromBundle(
-    std::shared_ptr<const Bundle> bundle, DynamicOptions dynamic) {
+    std::shared_ptr<const Bundle> bundle, DynamicOptions dynamic, const Logger& logger) {
   std::shared_ptr<Program> program(new Program());
   if (bundle->info().dynamic) {
     std::shared_ptr<const Program> maximum;
     if (bundle->maximum() != nullptr) {
-      BERTH_ASSIGN_OR_RETURN(maximum, FromBundle(bundle->maximum(), {}));
+      BERTH_ASSIGN_OR_RETURN(maximum, FromBundle(bundle->maximum(), {}, {}));
     }
-    BERTH_ASSIGN_OR_RETURN(program->dynamic_,
-                           DynamicProgram::Create(*bundle, std::move(maximum), std::move(dynamic)));
+    BERTH_ASSIGN_OR_RETURN(program->dynamic_, DynamicProgram::Create(*bundle, std::move(maximum),
+                                                                     std::move(dynamic), logger));
   }
   program->interface_ = InterfaceOf(bundle->info());
   program->memory_ = RequirementsOf(*bundle);
   program->bundle_ = std::move(bundle);
+  Log(logger, LogLevel::kInfo,
+      "model '{}' loaded: {}, {} commands, {} bytes of constants, {} of an arena",
+      program->bundle().info().model_name, program->is_dynamic() ? "dynamic" : "static",
+      program->bundle().program().commands.size(), program->memory().constants_bytes,
+      program->memory().arena_bytes);
   return program;
 }
 
 absl::StatusOr<std::shared_ptr<const Program>> Program::Load(const std::string& path,
                                                              LoadLevel level,
-                                                             DynamicOptions dynamic) {
+                                                             DynamicOptions dynamic,
+                                                             const Logger& logger) {
   BERTH_ASSIGN_OR_RETURN(std::shared_ptr<const Bundle> bundle, Bundle::Open(path, level));
-  return FromBundle(std::move(bundle), std::move(dynamic));
+  return FromBundle(std::move(bundle), std::move(dynamic), logger);
+}
+
+absl::StatusOr<std::shared_ptr<const Program>> Program::FromMemory(
+    absl::Span<const std::byte> bytes, std::shared_ptr<const void> owner, LoadLevel level,
+    DynamicOptions dynamic, const Logger& logger) {
+  BERTH_ASSIGN_OR_RETURN(std::shared_ptr<const Bundle> bundle,
+                         Bundle::FromMemory(bytes, std::move(owner), "in memory", level));
+  return FromBundle(std::move(bundle), std::move(dynamic), logger);
 }
 
 absl::StatusOr<std::shared_ptr<const Program>> Program::FromContents(BundleContents contents,
                                                                      LoadLevel level,
-                                                                     DynamicOptions dynamic) {
+                                                                     DynamicOptions dynamic,
+                                                                     const Logger& logger) {
   BERTH_ASSIGN_OR_RETURN(std::shared_ptr<const Bundle> bundle,
                          Bundle::FromContents(std::move(contents), level));
-  return FromBundle(std::move(bundle), std::move(dynamic));
+  return FromBundle(std::move(bundle), std::move(dynamic), logger);
 }
 
 const ExecutionPlan& Program::execution_plan() const {

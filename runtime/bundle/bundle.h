@@ -17,6 +17,9 @@ absl::Status WriteBundle(const std::string& path, const BundleContents& contents
 // The bytes of that file.
 std::vector<std::byte> SerializeBundle(const BundleContents& contents);
 
+// Of the bytes of a bundle in memory: its sections begin on multiples of that.
+inline constexpr size_t kBundleAlignmentBytes = 64;
+
 enum class LoadLevel : uint8_t {
   kFull = 0,     // every hash, the whole proof, the conflict graph recomputed and compared
   kTrusted = 1,  // metadata hash and structure: for a host that has verified the file before
@@ -33,6 +36,12 @@ class Bundle {
   // NotFound or FailedPrecondition.
   static absl::StatusOr<std::shared_ptr<const Bundle>> Open(const std::string& path,
                                                             LoadLevel level);
+  // The same of a file's bytes in memory, aligned to kBundleAlignmentBytes; `owner` keeps them.
+  // `name` stands for the path in messages.
+  static absl::StatusOr<std::shared_ptr<const Bundle>> FromMemory(absl::Span<const std::byte> bytes,
+                                                                  std::shared_ptr<const void> owner,
+                                                                  std::string_view name,
+                                                                  LoadLevel level);
   // Over contents in memory (a host that plans and runs at once). The proof runs here too.
   static absl::StatusOr<std::shared_ptr<const Bundle>> FromContents(BundleContents contents,
                                                                     LoadLevel level);
@@ -47,13 +56,12 @@ class Bundle {
 
  private:
   Bundle() = default;
-  // Over `bytes` of the mapping.
   absl::Status Read(absl::Span<const std::byte> bytes, LoadLevel level);
   absl::Status ReadMaximum(LoadLevel level);
   // Structure always; with kFull the proof and the conflict graph too.
   absl::Status Check(LoadLevel level) const;
 
-  std::shared_ptr<const FileMapping> mapping_;  // null when over contents in memory
+  std::shared_ptr<const void> owner_;  // of the file's bytes; null when over contents in memory
   BundleContents info_;
   ProgramView program_;
   ConflictGraphView conflicts_;

@@ -200,7 +200,7 @@ absl::Status Bundle::ReadMaximum(LoadLevel level) {
     if (plan.contents != nullptr) {
       BERTH_ASSIGN_OR_RETURN(maximum_, FromContents(*plan.contents, level));
     } else {
-      maximum->mapping_ = mapping_;
+      maximum->owner_ = owner_;
       BERTH_RETURN_IF_ERROR(maximum->Read(plan.stored, level));
       maximum_ = std::move(maximum);
     }
@@ -211,13 +211,26 @@ absl::Status Bundle::ReadMaximum(LoadLevel level) {
 
 absl::StatusOr<std::shared_ptr<const Bundle>> Bundle::Open(const std::string& path,
                                                            LoadLevel level) {
+  BERTH_ASSIGN_OR_RETURN(std::shared_ptr<const FileMapping> mapping, FileMapping::Open(path));
+  const absl::Span<const std::byte> bytes = mapping->bytes();
+  return FromMemory(bytes, std::move(mapping), path, level);
+}
+
+absl::StatusOr<std::shared_ptr<const Bundle>> Bundle::FromMemory(absl::Span<const std::byte> bytes,
+                                                                 std::shared_ptr<const void> owner,
+                                                                 std::string_view name,
+                                                                 LoadLevel level) {
+  if (reinterpret_cast<uintptr_t>(bytes.data()) % kBundleAlignmentBytes != 0) {
+    return InvalidArgument("bundle '{}': its bytes are not aligned to {}", name,
+                           kBundleAlignmentBytes);
+  }
   std::shared_ptr<Bundle> bundle(new Bundle());
-  BERTH_ASSIGN_OR_RETURN(bundle->mapping_, FileMapping::Open(path));
+  bundle->owner_ = std::move(owner);
   const auto load = [&]() -> absl::Status {
-    BERTH_RETURN_IF_ERROR(bundle->Read(bundle->mapping_->bytes(), level));
+    BERTH_RETURN_IF_ERROR(bundle->Read(bytes, level));
     return bundle->ReadMaximum(level);
   };
-  BERTH_RETURN_IF_ERROR(Annotate(load(), fmt::format("bundle '{}'", path)));
+  BERTH_RETURN_IF_ERROR(Annotate(load(), fmt::format("bundle '{}'", name)));
   return bundle;
 }
 

@@ -1,11 +1,23 @@
 #include "runtime/dynamic/dynamic_program.h"
 
+#include <fmt/ranges.h>
+
 #include <utility>
 
 namespace berth {
+namespace {
+
+std::string TypesOf(absl::Span<const SpecializationInput> inputs) {
+  std::vector<std::string> types;
+  for (const SpecializationInput& input : inputs) types.push_back(input.type.ToString());
+  return fmt::format("{}", fmt::join(types, ", "));
+}
+
+}  // namespace
 
 absl::StatusOr<std::unique_ptr<DynamicProgram>> DynamicProgram::Create(
-    const Bundle& bundle, std::shared_ptr<const Program> maximum, DynamicOptions options) {
+    const Bundle& bundle, std::shared_ptr<const Program> maximum, DynamicOptions options,
+    const Logger& logger) {
   if (!options.lower) {
     return FailedPrecondition(
         "a dynamic bundle needs a lowering of graphs to run (DynamicOptions::lower)");
@@ -25,6 +37,7 @@ absl::StatusOr<std::unique_ptr<DynamicProgram>> DynamicProgram::Create(
   pool.limit_bytes = options.pool_limit_bytes;
   BERTH_ASSIGN_OR_RETURN(program->pool_, DynamicPool::Create(pool));
   program->options_ = std::move(options);
+  program->logger_ = logger;
   return program;
 }
 
@@ -64,7 +77,12 @@ absl::StatusOr<std::shared_ptr<Specialization>> DynamicProgram::Make(
     const std::string& key, const std::shared_ptr<const Graph>& graph,
     absl::Span<const SpecializationInput> inputs) const {
   if (key == maximum_key_) return Specialization::OfProgram(graph, maximum_);
-  return Specialization::Make(graph, inputs, options_.lower, request_);
+  SpecializationCache::Result made = Specialization::Make(graph, inputs, options_.lower, request_);
+  if (logger_.Wants(LogLevel::kInfo)) {
+    Log(logger_, LogLevel::kInfo, "'{}': {} for inputs {}", graph->name,
+        made.ok() ? "made a program" : "no program", TypesOf(inputs));
+  }
+  return made;
 }
 
 void DynamicProgram::Enqueue(Job job) {
@@ -96,9 +114,15 @@ void DynamicProgram::PlanJobs() {
 void DynamicProgram::Plan(const Job& job) {
   absl::StatusOr<BundleContents> contents =
       options_.plan(job.specialization->split().part, request_);
-  if (!contents.ok()) return;
+  if (!contents.ok()) {
+    Log(logger_, LogLevel::kWarning, "no plan: {}", ToStd(contents.status().message()));
+    return;
+  }
   auto program = Program::FromContents(*std::move(contents), LoadLevel::kTrusted);
-  if (!program.ok()) return;
+  if (!program.ok()) {
+    Log(logger_, LogLevel::kWarning, "a plan was refused: {}", ToStd(program.status().message()));
+    return;
+  }
   const int64_t before_bytes = ProgramBytes(*job.specialization->program());
   const int64_t after_bytes = ProgramBytes(**program);
   job.specialization->Replace(*std::move(program));

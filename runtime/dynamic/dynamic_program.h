@@ -10,6 +10,7 @@
 #include <string>
 #include <thread>
 
+#include "base/log.h"
 #include "berth/dynamic.h"
 #include "runtime/dynamic/specialization_cache.h"
 #include "runtime/pool/dynamic_pool.h"
@@ -21,7 +22,8 @@ class DynamicProgram {
   // Of the bundle of a dynamic model; `maximum` is the program of its largest shape, or null.
   // FailedPrecondition without a lowering.
   static absl::StatusOr<std::unique_ptr<DynamicProgram>> Create(
-      const Bundle& bundle, std::shared_ptr<const Program> maximum, DynamicOptions options);
+      const Bundle& bundle, std::shared_ptr<const Program> maximum, DynamicOptions options,
+      const Logger& logger = {});
   ~DynamicProgram();
 
   const std::shared_ptr<const Graph>& graph() const { return graph_; }
@@ -55,6 +57,7 @@ class DynamicProgram {
   DynamicOptions options_;
   std::shared_ptr<const Program> maximum_;
   std::string maximum_key_;  // of the specialization that is that program
+  Logger logger_;
   std::unique_ptr<DynamicPool> pool_;
   std::unique_ptr<SpecializationCache> cache_;
   std::atomic<int64_t> planned_{0};

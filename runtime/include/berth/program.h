@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/log.h"
 #include "base/status.h"
 #include "base/tensor.h"
 #include "berth/dynamic.h"
@@ -35,11 +36,18 @@ class DynamicProgram;
 class Program {
  public:
   // `dynamic` is for dynamic bundles alone; those need its lowering.
+  // `logger` is told of loads and of the programs that a dynamic one makes.
   static absl::StatusOr<std::shared_ptr<const Program>> Load(const std::string& path,
                                                              LoadLevel level = LoadLevel::kFull,
-                                                             DynamicOptions dynamic = {});
+                                                             DynamicOptions dynamic = {},
+                                                             const Logger& logger = {});
+  // The bytes of a bundle file, which must be aligned to kBundleAlignmentBytes; `owner` keeps them.
+  static absl::StatusOr<std::shared_ptr<const Program>> FromMemory(
+      absl::Span<const std::byte> bytes, std::shared_ptr<const void> owner,
+      LoadLevel level = LoadLevel::kFull, DynamicOptions dynamic = {}, const Logger& logger = {});
   static absl::StatusOr<std::shared_ptr<const Program>> FromContents(
-      BundleContents contents, LoadLevel level = LoadLevel::kFull, DynamicOptions dynamic = {});
+      BundleContents contents, LoadLevel level = LoadLevel::kFull, DynamicOptions dynamic = {},
+      const Logger& logger = {});
   ~Program();
 
   // Whether shapes are known only when it runs: a context then makes programs as they are needed
@@ -74,7 +82,7 @@ class Program {
  private:
   Program() = default;
   static absl::StatusOr<std::shared_ptr<const Program>> FromBundle(
-      std::shared_ptr<const Bundle> bundle, DynamicOptions dynamic);
+      std::shared_ptr<const Bundle> bundle, DynamicOptions dynamic, const Logger& logger);
 
   std::shared_ptr<const Bundle> bundle_;
   CallersInterface interface_;
