@@ -42,12 +42,13 @@ struct berth_context {
   // What the context needs outlives it.
   std::shared_ptr<const berth_program_parts> program;
   std::shared_ptr<berth::ArenaPool> pool;
-  std::unique_ptr<berth::Context> context;
   std::atomic<bool> is_busy{false};
   // Used again by every run, so that one in the steady state allocates nothing.
   std::vector<berth::ConstTensorView> input_views;
   std::vector<berth::TensorView> output_views;
   std::vector<int64_t> state_extents;  // of the last state that was asked for
+  // Ends first, and with it a run in the background.
+  std::unique_ptr<berth::Context> context;
 };
 
 struct berth_report {

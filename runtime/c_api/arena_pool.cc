@@ -9,9 +9,10 @@ berth_status berth_arena_pool_create(const berth_arena_pool_options* options,
     BERTH_REQUIRE(pool);
     BERTH_ASSIGN_OR_RETURN(const berth_arena_pool_options read,
                            berth::c_api::ReadOptions(options, "options"));
-    if (read.limit_bytes < 0 || read.idle_limit_bytes < -1) {
-      return berth::InvalidArgument("options: limit_bytes {}, idle_limit_bytes {}",
-                                    read.limit_bytes, read.idle_limit_bytes);
+    if (read.limit_bytes < 0 || read.idle_limit_bytes < -1 || read.idle_limit_ms < 0) {
+      return berth::InvalidArgument(
+          "options: limit_bytes {}, idle_limit_bytes {}, idle_limit_ms {}", read.limit_bytes,
+          read.idle_limit_bytes, read.idle_limit_ms);
     }
     berth::ArenaPoolOptions wanted;
     wanted.limit_bytes = read.limit_bytes;
@@ -21,6 +22,9 @@ berth_status berth_arena_pool_create(const berth_arena_pool_options* options,
     wanted.keep_idle_bytes = read.idle_limit_bytes == 0    ? -1
                              : read.idle_limit_bytes == -1 ? 0
                                                            : read.idle_limit_bytes;
+    if (read.idle_limit_ms > 0) {
+      wanted.keep_idle_for = std::chrono::milliseconds(read.idle_limit_ms);
+    }
     *pool = new berth_arena_pool{std::make_shared<berth::ArenaPool>(wanted)};
     return absl::OkStatus();
   });
@@ -49,6 +53,11 @@ berth_status berth_arena_pool_get_statistics(const berth_arena_pool* pool,
     result.leases = found.leases;
     result.reuses = found.reuses;
     result.waits = found.waits;
+    result.waiting = found.waiting;
+    result.wait_ns = found.wait_ns;
+    result.refused = found.refused;
+    result.stopped = found.stopped;
+    result.trimmed_bytes = found.trimmed_bytes;
     return berth::c_api::WriteStruct(result, statistics, "statistics");
   });
 }

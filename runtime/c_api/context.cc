@@ -1,26 +1,18 @@
 // Contexts: one request at a time, and its states.
 #include <chrono>
+#include <optional>
 
 #include "runtime/c_api/run.h"
 
 namespace berth::c_api {
 namespace {
 
-absl::StatusOr<RunOptions> ToRunOptions(const berth_run_options& options) {
-  if (options.mode < BERTH_RUN_VALUES || options.mode > BERTH_RUN_BOTH) {
-    return InvalidArgument("options: mode {} is none", options.mode);
-  }
-  if (options.timeout_ns < 0) {
-    return InvalidArgument("options: timeout_ns {} is negative", options.timeout_ns);
-  }
-  RunOptions run;
-  run.mode = static_cast<RunMode>(options.mode);
+// That long from now; none for 0 and for what no clock reaches.
+std::optional<std::chrono::steady_clock::time_point> DeadlineOf(int64_t timeout_ns) {
   const auto now = std::chrono::steady_clock::now();
-  const std::chrono::nanoseconds timeout(options.timeout_ns);
-  if (timeout.count() > 0 && timeout < std::chrono::steady_clock::time_point::max() - now) {
-    run.deadline = now + timeout;
-  }
-  return run;
+  const std::chrono::nanoseconds timeout(timeout_ns);
+  if (timeout_ns <= 0 || timeout >= std::chrono::steady_clock::time_point::max() - now) return {};
+  return now + timeout;
 }
 
 absl::Status CheckCount(const char* role, size_t count, size_t expected, const void* tensors) {
@@ -31,7 +23,36 @@ absl::Status CheckCount(const char* role, size_t count, size_t expected, const v
   return absl::OkStatus();
 }
 
+absl::StatusOr<ContextOptions> ToContextOptions(const berth_context_options& options) {
+  ContextOptions wanted;
+  wanted.threads = options.threads == 0 ? 1 : options.threads;
+  BERTH_ASSIGN_OR_RETURN(wanted.poison_before_run,
+                         ReadFlag(options.poison_before_run, "poison_before_run"));
+  if (options.arena_use != BERTH_ARENA_HELD && options.arena_use != BERTH_ARENA_WHILE_RUNNING) {
+    return InvalidArgument("options: arena_use {} is none", options.arena_use);
+  }
+  if (options.create_timeout_ns < 0) {
+    return InvalidArgument("options: create_timeout_ns {} is negative", options.create_timeout_ns);
+  }
+  wanted.arena_use = static_cast<ArenaUse>(options.arena_use);
+  wanted.create_deadline = DeadlineOf(options.create_timeout_ns);
+  return wanted;
+}
+
 }  // namespace
+
+absl::StatusOr<RunOptions> ToRunOptions(const berth_run_options& options) {
+  if (options.mode < BERTH_RUN_VALUES || options.mode > BERTH_RUN_BOTH) {
+    return InvalidArgument("options: mode {} is none", options.mode);
+  }
+  if (options.timeout_ns < 0) {
+    return InvalidArgument("options: timeout_ns {} is negative", options.timeout_ns);
+  }
+  RunOptions run;
+  run.mode = static_cast<RunMode>(options.mode);
+  run.deadline = DeadlineOf(options.timeout_ns);
+  return run;
+}
 
 absl::Status Turn::status() const {
   if (is_mine_) return absl::OkStatus();
@@ -100,10 +121,8 @@ berth_status berth_context_create(berth_program* program, berth_arena_pool* pool
     BERTH_REQUIRE(context);
     BERTH_ASSIGN_OR_RETURN(const berth_context_options read,
                            berth::c_api::ReadOptions(options, "options"));
-    berth::ContextOptions wanted;
-    wanted.threads = read.threads == 0 ? 1 : read.threads;
-    BERTH_ASSIGN_OR_RETURN(wanted.poison_before_run,
-                           berth::c_api::ReadFlag(read.poison_before_run, "poison_before_run"));
+    BERTH_ASSIGN_OR_RETURN(const berth::ContextOptions wanted,
+                           berth::c_api::ToContextOptions(read));
     auto made = std::make_unique<berth_context>();
     made->program = program->state;
     made->pool = pool->pool;

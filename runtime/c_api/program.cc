@@ -1,4 +1,5 @@
 // Programs: loading, and what can be asked of one.
+#include <algorithm>
 #include <cstdlib>
 
 #include "runtime/bundle/lowering_handle.h"
@@ -6,6 +7,8 @@
 
 namespace berth::c_api {
 namespace {
+
+constexpr int32_t kMaxThreads = 1024;  // as of ContextOptions
 
 absl::StatusOr<DynamicOptions> ToDynamicOptions(const berth_load_options& options) {
   DynamicOptions dynamic;
@@ -195,13 +198,18 @@ berth_status berth_program_memory(const berth_program* program, berth_memory* me
     const berth::MemoryRequirements& needed = program->state->program->memory();
     berth_memory result{};
     result.constants_bytes = needed.constants_bytes;
-    result.arena_bytes = needed.arena_bytes;
+    result.arena_bytes = program->state->program->ArenaBytes(1);
     result.pool_bytes = needed.pool_bytes;
     result.scratchpad_bytes = needed.scratchpad_bytes;
     result.accumulator_bytes = needed.accumulator_bytes;
     result.state_bytes = needed.state_bytes;
     return berth::c_api::WriteStruct(result, memory, "memory");
   });
+}
+
+int64_t berth_program_arena_bytes(const berth_program* program, int32_t threads) {
+  if (program == nullptr || threads < 0 || threads > berth::c_api::kMaxThreads) return 0;
+  return program->state->program->ArenaBytes(std::max(threads, 1));
 }
 
 berth_status berth_program_simulate(const berth_program* program, berth_report** report) {

@@ -11,16 +11,21 @@ class Turn {
   explicit Turn(berth_context& context)
       : context_(context), is_mine_(!context.is_busy.exchange(true, std::memory_order_acquire)) {}
   ~Turn() {
-    if (is_mine_) context_.is_busy.store(false, std::memory_order_release);
+    if (is_mine_) End(context_);
   }
   Turn(const Turn&) = delete;
   Turn& operator=(const Turn&) = delete;
 
   absl::Status status() const;
+  // The caller stays until End: a run in the background goes on.
+  void Leave() { is_mine_ = false; }
+  static void End(berth_context& context) {
+    context.is_busy.store(false, std::memory_order_release);
+  }
 
  private:
   berth_context& context_;
-  const bool is_mine_;
+  bool is_mine_;
 };
 
 // The caller's tensors into the context's views, as they are or not at all.
@@ -30,6 +35,8 @@ absl::Status ReadOutputs(berth_context& context, const berth_tensor* outputs, si
 // Whether a run needs neither inputs nor outputs, and got none.
 bool NeedsNoTensors(const berth_context& context, const berth_run_options& options,
                     size_t tensor_count);
+
+absl::StatusOr<RunOptions> ToRunOptions(const berth_run_options& options);
 
 // Runs with the context's views, or into `made` where that is not null; fills `report` (may be
 // null) with a new one, or with null after a run for values.

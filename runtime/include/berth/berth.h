@@ -212,7 +212,7 @@ BERTH_API int32_t berth_program_is_dynamic(const berth_program* program);
 typedef struct berth_memory {
   size_t struct_size;
   int64_t constants_bytes; /* once a program, mapped from the bundle */
-  int64_t arena_bytes;     /* of each context, in all: the sum of the following, aligned */
+  int64_t arena_bytes;     /* of each context of one thread: the following, aligned, and some */
   int64_t pool_bytes;      /* the DRAM pool; a dynamic program's is beside the arena */
   int64_t scratchpad_bytes;
   int64_t accumulator_bytes;
@@ -220,6 +220,8 @@ typedef struct berth_memory {
 } berth_memory;
 
 BERTH_API berth_status berth_program_memory(const berth_program* program, berth_memory* memory);
+/* What a context with so many threads leases of an arena pool; 0 for no program. */
+BERTH_API int64_t berth_program_arena_bytes(const berth_program* program, int32_t threads);
 
 /* Cycles of a static program: no context, no values. */
 BERTH_API berth_status berth_program_simulate(const berth_program* program, berth_report** report);
@@ -247,6 +249,7 @@ typedef struct berth_arena_pool_options {
   size_t struct_size;
   int64_t limit_bytes;      /* of all arenas together; 0: no limit */
   int64_t idle_limit_bytes; /* arenas given back beyond this are freed; 0: all are kept, -1: none */
+  int64_t idle_limit_ms;    /* arenas that nobody used for so long are freed; 0: none */
   int32_t fail_at_limit;    /* 0: wait in turn for memory; 1: BERTH_RESOURCE_EXHAUSTED at once */
   int32_t reserved;
 } berth_arena_pool_options;
@@ -254,7 +257,12 @@ typedef struct berth_arena_pool_options {
 typedef struct berth_arena_pool_statistics {
   size_t struct_size;
   int64_t leased_bytes, idle_bytes, peak_bytes;
-  int64_t leases, reuses, waits;
+  int64_t leases, reuses;
+  int64_t waits, waiting; /* leases that had to wait, and those that do now */
+  int64_t wait_ns;        /* of all waits that are over */
+  int64_t refused;        /* BERTH_RESOURCE_EXHAUSTED */
+  int64_t stopped;        /* waits that a cancel or a timeout ended */
+  int64_t trimmed_bytes;  /* freed while the pool lived */
 } berth_arena_pool_statistics;
 
 BERTH_API berth_status berth_arena_pool_create(const berth_arena_pool_options* options,
@@ -270,16 +278,27 @@ BERTH_API berth_status berth_arena_pool_get_statistics(const berth_arena_pool* p
 /* One request at a time over a shared program, and the states that it keeps from run to run. */
 typedef struct berth_context berth_context;
 
+typedef int32_t berth_arena_use;
+enum {
+  BERTH_ARENA_HELD = 0,         /* from the creation of a context to its end */
+  BERTH_ARENA_WHILE_RUNNING = 1 /* for each run: few arenas serve many contexts */
+};
+
 typedef struct berth_context_options {
   size_t struct_size;
   int32_t threads;           /* workers for values; 0 and 1: on the calling thread */
   int32_t poison_before_run; /* 1: fill all memory with NaNs first, for tests */
+  berth_arena_use arena_use;
+  int32_t reserved;
+  int64_t create_timeout_ns; /* where the pool lets the creation wait; 0: for ever */
 } berth_context_options;
 
 /* Leases an arena; with a pool that waits, this may wait. */
 BERTH_API berth_status berth_context_create(berth_program* program, berth_arena_pool* pool,
                                             const berth_context_options* options,
                                             berth_context** context);
+/* Cancels a run in the background and waits for it and its callback; in that callback it may be
+ * called, too. */
 BERTH_API void berth_context_release(berth_context* context);
 
 typedef int32_t berth_run_mode;
@@ -307,6 +326,21 @@ BERTH_API berth_status berth_context_run_dlpack(
     berth_context* context, struct DLManagedTensor* const* inputs, size_t input_count,
     struct DLManagedTensor* const* outputs, size_t output_count, const berth_run_options* options,
     berth_report** report);
+
+/* Told how a run in the background ended, from a thread of the library; must return. `report` is
+ * the callback's to release, and NULL after a failure or a run for values. */
+typedef void (*berth_run_callback)(void* user, berth_status status, const char* message,
+                                   berth_report* report);
+
+/* The same in the background. An error: nothing was begun, and `done` is never called. BERTH_OK:
+ * `done` is called exactly once, after all outputs are final; the bytes of inputs and outputs are
+ * the caller's and live until then, the arrays of tensors only until this returns. The next run may
+ * begin inside `done`. */
+BERTH_API berth_status berth_context_run_async(berth_context* context, const berth_tensor* inputs,
+                                               size_t input_count, const berth_tensor* outputs,
+                                               size_t output_count,
+                                               const berth_run_options* options,
+                                               berth_run_callback done, void* user);
 
 /* Tensors that a run made: for outputs whose shapes are not known before. */
 typedef struct berth_tensor_list berth_tensor_list;

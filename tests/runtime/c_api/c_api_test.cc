@@ -1,8 +1,5 @@
 // The C API as libberth.so gives it: values, questions, states, and the clear errors of wrong
 // calls.
-#include <atomic>
-#include <thread>
-
 #include "berth/context.h"
 #include "runtime/bundle/bundle.h"
 #include "tests/runtime/bundle_file.h"
@@ -11,25 +8,6 @@
 
 namespace berth {
 namespace {
-
-constexpr size_t kInputs = 3 * 12 * 12, kOutputs = 10;
-
-class CApi : public testing::Test {
- protected:
-  CApi() : bundle(CompileSmallNetwork()), program(LoadProgram(bundle.path)), pool(MakePool()) {
-    context = MakeContextHandle(program, pool);
-  }
-  berth_status Run(const berth_run_options* options = nullptr) {
-    const berth_tensor from = TensorOver(input), to = TensorOver(output);
-    return berth_context_run(context.get(), &from, 1, &to, 1, options, nullptr);
-  }
-
-  BundleOnDisk bundle;
-  ProgramHandle program;
-  PoolHandle pool;
-  ContextHandle context;
-  std::vector<float> input = RampOf(kInputs), output = std::vector<float>(kOutputs);
-};
 
 TEST_F(CApi, ServesAHostInC) { EXPECT_EQ(c_host_run(bundle.path.c_str()), 0); }
 
@@ -67,6 +45,8 @@ TEST_F(CApi, TellsWhatAContextNeedsBeforeThereIsOne) {
   berth_arena_pool_statistics statistics = berth_arena_pool_statistics_init();
   EXPECT_API_OK(berth_arena_pool_get_statistics(pool.get(), &statistics));
   EXPECT_EQ(statistics.leased_bytes, memory.arena_bytes);
+  EXPECT_EQ(berth_program_arena_bytes(program.get(), 1), memory.arena_bytes);
+  EXPECT_GT(berth_program_arena_bytes(program.get(), 4), memory.arena_bytes);
 }
 
 TEST_F(CApi, ReportsNumbersAndJson) {
@@ -117,6 +97,8 @@ TEST_F(CApi, NullHandlesAreErrors) {
       berth_context_run(context.get(), nullptr, 1, &tensor, 1, nullptr, nullptr),
       berth_context_run_dlpack(context.get(), nullptr, 1, nullptr, 1, nullptr, nullptr),
       berth_context_run_alloc(context.get(), &tensor, 1, nullptr, nullptr, nullptr),
+      berth_context_run_async(nullptr, &tensor, 1, &tensor, 1, nullptr, nullptr, nullptr),
+      berth_context_run_async(context.get(), &tensor, 1, &tensor, 1, nullptr, nullptr, nullptr),
       berth_context_cancel(nullptr),
       berth_context_reset_states(nullptr),
       berth_context_get_state(nullptr, 0, nullptr),
@@ -267,85 +249,6 @@ TEST_F(CApi, CancelAndTimeoutStopARun) {
   EXPECT_EQ(Run(&options), BERTH_DEADLINE_EXCEEDED);
   options.timeout_ns = INT64_MAX;
   EXPECT_API_OK(Run(&options));
-}
-
-TEST_F(CApi, MessagesBelongToTheirThread) {
-  ExpectError(berth_context_cancel(nullptr), BERTH_INVALID_ARGUMENT, "context is null");
-  std::thread([] {
-    EXPECT_STREQ(berth_last_error_message(), "");
-    ExpectError(berth_report_get(nullptr, nullptr), BERTH_INVALID_ARGUMENT, "report is null");
-  }).join();
-  EXPECT_STREQ(berth_last_error_message(), "context is null");
-}
-
-// Each thread with a context of its own; all get the same values.
-TEST_F(CApi, ServesManyThreads) {
-  EXPECT_API_OK(Run());
-  std::vector<std::thread> threads;
-  for (int i = 0; i < 4; ++i) {
-    threads.emplace_back([this] {
-      const ContextHandle own = MakeContextHandle(program, pool);
-      std::vector<float> mine(kOutputs);
-      const berth_tensor from = TensorOver(input), to = TensorOver(mine);
-      for (int run = 0; run < 3; ++run) {
-        EXPECT_API_OK(berth_context_run(own.get(), &from, 1, &to, 1, nullptr, nullptr));
-        EXPECT_EQ(mine, output);
-      }
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
-}
-
-TEST_F(CApi, AnArenaPoolKeepsItsLimit) {
-  berth_memory memory = berth_memory_init();
-  EXPECT_API_OK(berth_program_memory(program.get(), &memory));
-  berth_arena_pool_options options = berth_arena_pool_options_init();
-  options.limit_bytes = memory.arena_bytes;
-  options.fail_at_limit = 1;
-  options.idle_limit_bytes = -1;
-  const PoolHandle limited = MakePool(&options);
-  ContextHandle first = MakeContextHandle(program, limited);
-  berth_context* second = nullptr;
-  ExpectError(berth_context_create(program.get(), limited.get(), nullptr, &second),
-              BERTH_RESOURCE_EXHAUSTED, std::to_string(memory.arena_bytes));
-  first.reset();
-  berth_arena_pool_statistics statistics = berth_arena_pool_statistics_init();
-  EXPECT_API_OK(berth_arena_pool_get_statistics(limited.get(), &statistics));
-  EXPECT_EQ(statistics.idle_bytes, 0);
-  first = MakeContextHandle(program, limited);
-  EXPECT_NE(first, nullptr);
-}
-
-struct LogLines {
-  std::atomic<int> count{0};
-  std::string last;
-  static void Add(void* user, berth_log_level level, const char* message, size_t message_bytes) {
-    auto* const lines = static_cast<LogLines*>(user);
-    EXPECT_LE(level, BERTH_LOG_INFO);
-    EXPECT_EQ(std::strlen(message), message_bytes);
-    lines->last = message;
-    ++lines->count;
-  }
-};
-
-TEST_F(CApi, LogsToTheHostOrNotAtAll) {
-  LogLines lines;
-  berth_load_options options = berth_load_options_init();
-  options.log.callback = LogLines::Add;
-  options.log.user = &lines;
-  testing::internal::CaptureStdout();
-  testing::internal::CaptureStderr();
-  LoadProgram(bundle.path, &options);  // level off
-  EXPECT_EQ(lines.count, 0);
-  options.log.level = BERTH_LOG_INFO;
-  program = LoadProgram(bundle.path, &options);
-  EXPECT_EQ(lines.count, 1);
-  EXPECT_THAT(lines.last, testing::HasSubstr("loaded"));
-  context = MakeContextHandle(program, pool);
-  berth_context_cancel(context.get());
-  EXPECT_EQ(Run(), BERTH_CANCELLED);
-  EXPECT_EQ(lines.count, 2);
-  EXPECT_EQ(testing::internal::GetCapturedStdout() + testing::internal::GetCapturedStderr(), "");
 }
 
 TEST(CApiState, StatesAreKeptReadAndSet) {

@@ -97,4 +97,24 @@ inline std::vector<float> RampOf(size_t count) {
   return values;
 }
 
+inline constexpr size_t kInputs = 3 * 12 * 12, kOutputs = 10;
+
+// The small network behind handles, and buffers for it.
+class CApi : public testing::Test {
+ protected:
+  CApi() : bundle(CompileSmallNetwork()), program(LoadProgram(bundle.path)), pool(MakePool()) {
+    context = MakeContextHandle(program, pool);
+  }
+  berth_status Run(const berth_run_options* options = nullptr) {
+    const berth_tensor from = TensorOver(input), to = TensorOver(output);
+    return berth_context_run(context.get(), &from, 1, &to, 1, options, nullptr);
+  }
+
+  BundleOnDisk bundle;
+  ProgramHandle program;
+  PoolHandle pool;
+  ContextHandle context;
+  std::vector<float> input = RampOf(kInputs), output = std::vector<float>(kOutputs);
+};
+
 }  // namespace berth

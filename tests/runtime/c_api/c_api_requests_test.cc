@@ -1,0 +1,167 @@
+// Many requests through the C API: threads, runs in the background, arenas, and what is logged.
+#include <atomic>
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+
+#include "tests/runtime/c_api/c_api_testing.h"
+
+namespace berth {
+namespace {
+
+using CApiRequests = CApi;
+
+TEST_F(CApiRequests, MessagesBelongToTheirThread) {
+  ExpectError(berth_context_cancel(nullptr), BERTH_INVALID_ARGUMENT, "context is null");
+  std::thread([] {
+    EXPECT_STREQ(berth_last_error_message(), "");
+    ExpectError(berth_report_get(nullptr, nullptr), BERTH_INVALID_ARGUMENT, "report is null");
+  }).join();
+  EXPECT_STREQ(berth_last_error_message(), "context is null");
+}
+
+// Each thread with a context of its own; all get the same values.
+TEST_F(CApiRequests, ServesManyThreads) {
+  EXPECT_API_OK(Run());
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 4; ++i) {
+    threads.emplace_back([this] {
+      const ContextHandle own = MakeContextHandle(program, pool);
+      std::vector<float> mine(kOutputs);
+      const berth_tensor from = TensorOver(input), to = TensorOver(mine);
+      for (int run = 0; run < 3; ++run) {
+        EXPECT_API_OK(berth_context_run(own.get(), &from, 1, &to, 1, nullptr, nullptr));
+        EXPECT_EQ(mine, output);
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
+TEST_F(CApiRequests, AnArenaPoolKeepsItsLimit) {
+  berth_memory memory = berth_memory_init();
+  EXPECT_API_OK(berth_program_memory(program.get(), &memory));
+  berth_arena_pool_options options = berth_arena_pool_options_init();
+  options.limit_bytes = memory.arena_bytes;
+  options.fail_at_limit = 1;
+  options.idle_limit_bytes = -1;
+  const PoolHandle limited = MakePool(&options);
+  ContextHandle first = MakeContextHandle(program, limited);
+  berth_context* second = nullptr;
+  ExpectError(berth_context_create(program.get(), limited.get(), nullptr, &second),
+              BERTH_RESOURCE_EXHAUSTED, std::to_string(memory.arena_bytes));
+  first.reset();
+  berth_arena_pool_statistics statistics = berth_arena_pool_statistics_init();
+  EXPECT_API_OK(berth_arena_pool_get_statistics(limited.get(), &statistics));
+  EXPECT_EQ(statistics.idle_bytes, 0);
+  first = MakeContextHandle(program, limited);
+  EXPECT_NE(first, nullptr);
+}
+
+// Ends of runs in the background, in the order of their coming.
+struct Ends {
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::vector<berth_status> statuses;
+  std::vector<ReportHandle> reports;
+
+  static void Add(void* user, berth_status status, const char* message, berth_report* report) {
+    auto* const ends = static_cast<Ends*>(user);
+    EXPECT_EQ(status == BERTH_OK, std::string(message).empty()) << message;
+    const std::lock_guard<std::mutex> lock(ends->mutex);
+    ends->statuses.push_back(status);
+    ends->reports.emplace_back(report);
+    ends->changed.notify_all();
+  }
+  std::vector<berth_status> Wait(size_t count) {
+    std::unique_lock<std::mutex> lock(mutex);
+    changed.wait(lock, [&] { return statuses.size() >= count; });
+    return statuses;
+  }
+};
+
+TEST_F(CApiRequests, RunsInTheBackground) {
+  EXPECT_API_OK(Run());
+  std::vector<float> later(kOutputs);
+  const berth_tensor from = TensorOver(input), to = TensorOver(later);
+  Ends ends;
+  berth_run_options options = berth_run_options_init();
+  options.mode = BERTH_RUN_BOTH;
+  EXPECT_API_OK(
+      berth_context_run_async(context.get(), &from, 1, &to, 1, &options, Ends::Add, &ends));
+  EXPECT_THAT(ends.Wait(1), testing::ElementsAre(BERTH_OK));
+  EXPECT_EQ(later, output);
+  EXPECT_NE(ends.reports[0], nullptr);
+  EXPECT_API_OK(berth_context_cancel(context.get()));
+  EXPECT_API_OK(
+      berth_context_run_async(context.get(), &from, 1, &to, 1, nullptr, Ends::Add, &ends));
+  EXPECT_THAT(ends.Wait(2), testing::ElementsAre(BERTH_OK, BERTH_CANCELLED));
+  EXPECT_EQ(ends.reports[1], nullptr);
+  // What is wrong at once is told at once, and the context stays of use.
+  ExpectError(berth_context_run_async(context.get(), &from, 1, &from, 1, nullptr, Ends::Add, &ends),
+              BERTH_INVALID_ARGUMENT, "output 0");
+  EXPECT_API_OK(Run());
+  EXPECT_API_OK(
+      berth_context_run_async(context.get(), &from, 1, &to, 1, nullptr, Ends::Add, &ends));
+  context.reset();  // stops it and waits
+  EXPECT_EQ(ends.Wait(3).size(), 3u);
+}
+
+// A chain of runs, each begun by the end of the one before; the last one releases the context.
+TEST_F(CApiRequests, TheNextRunMayBeginInTheCallback) {
+  struct Chain {
+    berth_context* context;
+    berth_tensor from, to;
+    int left = 5;
+    Ends ends;
+    static void Next(void* user, berth_status status, const char* message, berth_report* report) {
+      auto* const chain = static_cast<Chain*>(user);
+      if (--chain->left > 0) {
+        EXPECT_API_OK(berth_context_run_async(chain->context, &chain->from, 1, &chain->to, 1,
+                                              nullptr, Next, chain));
+        return;
+      }
+      berth_context_release(chain->context);
+      Ends::Add(&chain->ends, status, message, report);
+    }
+  } chain = {context.release(), TensorOver(input), TensorOver(output), 5, {}};
+  EXPECT_API_OK(berth_context_run_async(chain.context, &chain.from, 1, &chain.to, 1, nullptr,
+                                        Chain::Next, &chain));
+  EXPECT_THAT(chain.ends.Wait(1), testing::ElementsAre(BERTH_OK));
+  EXPECT_EQ(chain.left, 0);
+}
+
+struct LogLines {
+  std::atomic<int> count{0};
+  std::string last;
+  static void Add(void* user, berth_log_level level, const char* message, size_t message_bytes) {
+    auto* const lines = static_cast<LogLines*>(user);
+    EXPECT_LE(level, BERTH_LOG_INFO);
+    EXPECT_EQ(std::strlen(message), message_bytes);
+    lines->last = message;
+    ++lines->count;
+  }
+};
+
+TEST_F(CApiRequests, LogsToTheHostOrNotAtAll) {
+  LogLines lines;
+  berth_load_options options = berth_load_options_init();
+  options.log.callback = LogLines::Add;
+  options.log.user = &lines;
+  testing::internal::CaptureStdout();
+  testing::internal::CaptureStderr();
+  LoadProgram(bundle.path, &options);  // level off
+  EXPECT_EQ(lines.count, 0);
+  options.log.level = BERTH_LOG_INFO;
+  program = LoadProgram(bundle.path, &options);
+  EXPECT_EQ(lines.count, 1);
+  EXPECT_THAT(lines.last, testing::HasSubstr("loaded"));
+  context = MakeContextHandle(program, pool);
+  berth_context_cancel(context.get());
+  EXPECT_EQ(Run(), BERTH_CANCELLED);
+  EXPECT_EQ(lines.count, 2);
+  EXPECT_EQ(testing::internal::GetCapturedStdout() + testing::internal::GetCapturedStderr(), "");
+}
+
+}  // namespace
+}  // namespace berth
