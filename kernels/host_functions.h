@@ -32,4 +32,8 @@ enum class HostFunctionId : uint32_t {
 
 HostFunctionTable KernelHostFunctions();
 
+// Operands that a function of the table writes where they are present, as in
+// HostParams::output_mask.
+uint32_t HostOutputMask(HostFunctionId function);
+
 }  // namespace berth

@@ -18,7 +18,8 @@ struct Problem {
 
 // Parameters come with the program: they must not reach beyond the operands.
 bool Fits(const Operand& operand, const std::byte* data, int64_t elements) {
-  return data == nullptr || elements * DTypeBytes(operand.dtype) == operand.stride_bytes[0];
+  return data == nullptr ||
+         CheckedMul(elements, DTypeBytes(operand.dtype)) == operand.stride_bytes[0];
 }
 
 absl::StatusOr<Problem> ReadProblem(const HostCall& call) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "base/utf8.h"
 #include "kernels/contrib_ops.h"
 #include "planner/onnx/text.h"
 
@@ -23,6 +24,7 @@ bool IsDefaultDomain(const std::string& domain) { return domain.empty() || domai
 // Sets of names that may each be declared once.
 absl::Status Declare(std::set<std::string>& names, const std::string& name, const char* what) {
   if (name.empty()) return InvalidArgument("{} without a name", what);
+  if (!IsUtf8(name)) return InvalidArgument("{} {}: its name is not UTF-8", what, names.size());
   if (names.insert(name).second) return absl::OkStatus();
   return InvalidArgument("{} {} is declared twice", what, Quoted(name));
 }
@@ -104,6 +106,7 @@ class StructureCheck {
     }
     for (const std::string& name : node.output()) {
       if (name.empty()) continue;
+      if (!IsUtf8(name)) return InvalidArgument("the name of an output is not UTF-8");
       if (!defined_.insert(name).second) {
         return InvalidArgument("output {} is defined already", Quoted(name));
       }

@@ -2,8 +2,10 @@
 
 #include <cmath>
 #include <map>
+#include <set>
 
 #include "base/shape.h"
+#include "base/utf8.h"
 #include "planner/onnx/text.h"
 #include "planner/tflite/op_table.h"
 #include "planner/tflite/tensors.h"
@@ -81,6 +83,10 @@ class SubGraphCheck {
   absl::Status Tensors() {
     for (int64_t i = 0; i < SizeOf(graph_.tensors()); ++i) {
       const tfl::Tensor& tensor = *graph_.tensors()->Get(static_cast<uint32_t>(i));
+      if (tensor.name() != nullptr &&
+          !IsUtf8(ToStd({tensor.name()->data(), tensor.name()->size()}))) {
+        return InvalidArgument("tensor {}: its name is not UTF-8", i);
+      }
       absl::Status status = CheckBuffer(tensor, static_cast<size_t>(i));
       if (status.ok()) status = CheckShape(tensor);
       if (status.ok()) status = CheckQuantization(tensor);
@@ -124,9 +130,15 @@ class SubGraphCheck {
   absl::Status Inputs() {
     BERTH_RETURN_IF_ERROR(CheckIndices(graph_.inputs(), "graph input", 0));
     std::vector<bool> seen(defined_.size());
+    std::set<std::string> names;
     for (int64_t i = 0; i < SizeOf(graph_.inputs()); ++i) {
       const auto tensor = static_cast<size_t>(graph_.inputs()->Get(static_cast<uint32_t>(i)));
       if (seen[tensor]) return InvalidArgument("tensor {} is a graph input twice", tensor);
+      const auto* name = graph_.tensors()->Get(static_cast<uint32_t>(tensor))->name();
+      if (name != nullptr && name->size() > 0 && !names.insert(name->str()).second) {
+        return InvalidArgument("graph input {}: '{}' is the name of another", i,
+                               OneLine(name->str(), 100));
+      }
       seen[tensor] = true;
       defined_[tensor] = true;
     }

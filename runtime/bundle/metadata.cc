@@ -2,6 +2,7 @@
 
 #include "bundle_generated.h"
 #include "runtime/bundle/dynamic_model.h"
+#include "runtime/bundle/metadata_size.h"
 #include "runtime/bundle/search_tables.h"
 
 namespace berth {
@@ -32,6 +33,22 @@ absl::StatusOr<std::vector<TensorInfo>> ReadTensors(
   return tensors;
 }
 
+// Whoever follows sources from a value comes to an end. Cost: O(values).
+absl::Status CheckSources(const std::vector<ValueInfo>& values) {
+  std::vector<size_t> walk_of(values.size(), SIZE_MAX);  // the walk that came by first
+  for (size_t start = 0; start < values.size(); ++start) {
+    auto at = static_cast<int64_t>(start);
+    while (at >= 0 && walk_of[static_cast<size_t>(at)] == SIZE_MAX) {
+      walk_of[static_cast<size_t>(at)] = start;
+      at = values[static_cast<size_t>(at)].source;
+    }
+    if (at >= 0 && walk_of[static_cast<size_t>(at)] == start) {
+      return Broken("values", static_cast<size_t>(at), "is a source of itself");
+    }
+  }
+  return absl::OkStatus();
+}
+
 // Positions are checked, so that whoever explains the plan may use them as they are.
 absl::Status ReadValues(const fb::Metadata& metadata, BundleContents& contents) {
   if (metadata.values() == nullptr) return absl::OkStatus();
@@ -54,7 +71,7 @@ absl::Status ReadValues(const fb::Metadata& metadata, BundleContents& contents) 
          info->source(), info->region(), info->slot(), info->offset_bytes(), info->span_bytes(),
          info->begin_op(), info->end_op(), info->note()->str()});
   }
-  return absl::OkStatus();
+  return CheckSources(contents.values);
 }
 
 // What a state is bound to is checked with the regions.
@@ -109,12 +126,13 @@ absl::Status ReadMachine(const fb::Metadata& metadata, TileProgram& program) {
 absl::Status ReadMetadata(absl::Span<const std::byte> bytes, absl::Span<const std::byte> constants,
                           BundleContents& contents) {
   flatbuffers::Verifier verifier(reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size(),
-                                 /*max_depth=*/64, /*max_tables=*/0x7fffffff);
+                                 /*max_depth=*/64, MostTables(bytes.size()));
   if (!fb::VerifyMetadataBuffer(verifier)) {
     return DataLoss("section 0 (metadata): not a FlatBuffer of this schema ({} bytes)",
                     bytes.size());
   }
   const fb::Metadata& metadata = *fb::GetMetadata(bytes.data());
+  BERTH_RETURN_IF_ERROR(CheckMetadataSize(metadata, bytes.size()));
   contents.model_name = metadata.model_name()->str();
   absl::StatusOr<NpuConfig> config =
       ParseNpuConfig(ToStd({metadata.config_json()->data(), metadata.config_json()->size()}),

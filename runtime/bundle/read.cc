@@ -1,5 +1,8 @@
 #include <algorithm>
+#include <set>
 
+#include "base/utf8.h"
+#include "kernels/host_functions.h"
 #include "npu_sim/verify.h"
 #include "runtime/bundle/bundle.h"
 #include "runtime/bundle/dynamic_model.h"
@@ -9,6 +12,8 @@
 
 namespace berth {
 namespace {
+
+constexpr size_t kMostNameBytes = 100;  // of a name in a message
 
 template <typename T>
 absl::Status ReadArray(const Sections& sections, SectionKind kind, absl::Span<const T>& result) {
@@ -48,6 +53,66 @@ absl::Status CheckInterface(const BundleContents& info) {
         "section 0 (metadata), regions: need one of constants, one pool, and one for "
         "each of {} inputs and {} outputs",
         info.inputs.size(), info.outputs.size());
+  }
+  return absl::OkStatus();
+}
+
+// Callers tell inputs apart by name, and people read them.
+absl::Status CheckNames(const BundleContents& info) {
+  std::set<size_t> states;  // nobody sees their names
+  for (const StateInfo& state : info.states) states.insert(state.input);
+  std::set<std::string_view> seen;
+  for (const auto* tensors : {&info.inputs, &info.outputs}) {
+    const bool are_inputs = tensors == &info.inputs;
+    for (size_t i = 0; i < tensors->size(); ++i) {
+      const std::string& name = (*tensors)[i].name;
+      if (!IsUtf8(name)) {
+        return DataLoss("section 0 (metadata), {} {}: its name is not UTF-8",
+                        are_inputs ? "inputs" : "outputs", i);
+      }
+      const bool is_callers = are_inputs && states.count(i) == 0 && !name.empty();
+      if (is_callers && !seen.insert(name).second) {
+        return DataLoss("section 0 (metadata), inputs {}: '{}' is the name of another", i,
+                        name.substr(0, kMostNameBytes));
+      }
+    }
+  }
+  return absl::OkStatus();
+}
+
+// A host function must be there, and write what the proof takes it to write.
+absl::Status CheckHostCall(const Command& command, size_t index) {
+  const HostParams& host = command.params.host;
+  if (host.function >= KernelHostFunctions().size()) {
+    return DataLoss("section 2 (commands), index {}: host function {} of {}", index, host.function,
+                    KernelHostFunctions().size());
+  }
+  uint32_t present = 0, bit = 1;
+  for (const Operand* o : {&command.out, &command.in0, &command.in1, &command.in2, &command.acc}) {
+    present |= o->present() ? bit : 0;
+    bit *= 2;
+  }
+  const uint32_t written = HostOutputMask(static_cast<HostFunctionId>(host.function)) & present;
+  if (host.output_mask == written) return absl::OkStatus();
+  return DataLoss("section 2 (commands), index {}: writes operands {:#x}, host function {} {:#x}",
+                  index, host.output_mask, host.function, written);
+}
+
+// What commands and slots name beyond the program itself.
+absl::Status CheckTablePositions(const ProgramView& program, const BundleContents& info) {
+  for (size_t i = 0; i < program.commands.size(); ++i) {
+    const Command& command = program.commands[i];
+    if (command.op >= info.ops.size()) {
+      return DataLoss("section 2 (commands), index {}: op {} of {}", i, command.op,
+                      info.ops.size());
+    }
+    if (command.opcode == Opcode::kHostCall) BERTH_RETURN_IF_ERROR(CheckHostCall(command, i));
+  }
+  for (size_t i = 0; i < program.slots.size(); ++i) {
+    if (program.slots[i].name >= info.buffer_names.size()) {
+      return DataLoss("section 4 (slots), index {}: name {} of {}", i, program.slots[i].name,
+                      info.buffer_names.size());
+    }
   }
   return absl::OkStatus();
 }
@@ -136,6 +201,7 @@ absl::Status CheckMaximum(const BundleContents& info, const BundleContents& maxi
 }  // namespace
 
 absl::Status Bundle::Check(LoadLevel level) const {
+  BERTH_RETURN_IF_ERROR(CheckNames(info_));
   if (info_.dynamic) return CheckDynamic(info_, program_);
   BERTH_RETURN_IF_ERROR(CheckInterface(info_));
   BERTH_RETURN_IF_ERROR(CheckStates(info_));
@@ -150,12 +216,7 @@ absl::Status Bundle::Check(LoadLevel level) const {
   if (level == LoadLevel::kTrusted) return absl::OkStatus();
   BERTH_RETURN_IF_ERROR(CheckConflictEdges(conflicts_));
   BERTH_RETURN_IF_ERROR(VerifyProgram(program_, info_.config));
-  for (size_t i = 0; i < program_.commands.size(); ++i) {
-    if (program_.commands[i].op >= info_.ops.size()) {
-      return DataLoss("section 2 (commands), index {}: op {} of {}", i, program_.commands[i].op,
-                      info_.ops.size());
-    }
-  }
+  BERTH_RETURN_IF_ERROR(CheckTablePositions(program_, info_));
   const ConflictGraph derived = BuildConflictGraph(ComputeHazards(program_));
   if (!Same(derived.view(), conflicts_)) {
     return DataLoss("section 7 (successors): not the conflicts of the {} commands",
