@@ -19,7 +19,9 @@ function(berth_library name)
 endfunction()
 
 # Everything that carries the label `unit`: what the sanitizers build.
-add_custom_target(unit_tests)
+if(BERTH_BUILD_TESTS)
+  add_custom_target(unit_tests)
+endif()
 
 # berth_test(name SOURCES ... DEPS ... [LABELS label] [TIMEOUT seconds of one TEST]): a GoogleTest
 # binary. ctest sees each TEST by itself, so that a skipped one is reported as skipped and never
