@@ -41,12 +41,12 @@ def node(kind, inputs, output):
             blob(4, kind))
 
 
-def tiny_model(batch="batch"):
-    weights = struct.pack("<12f", *range(-5, 7))
-    tensor = number(1, 4) + number(1, 3) + number(2, FLOAT) + blob(8, "w") + blob(9, weights)
+def tiny_model(batch="batch", columns=3):
+    weights = struct.pack(f"<{4 * columns}f", *range(-5, 4 * columns - 5))
+    tensor = number(1, 4) + number(1, columns) + number(2, FLOAT) + blob(8, "w") + blob(9, weights)
     graph = (blob(1, node("MatMul", ["x", "w"], "product")) + blob(1, node("Relu", ["product"], "y")) +
              blob(2, "tiny") + blob(5, tensor) + blob(11, value_info("x", [batch, 4])) +
-             blob(12, value_info("y", [batch, 3])))
+             blob(12, value_info("y", [batch, columns])))
     return number(1, 8) + blob(7, graph) + blob(8, blob(1, "") + number(2, 13))
 
 
