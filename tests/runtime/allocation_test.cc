@@ -12,6 +12,7 @@
 #include <new>
 #include <thread>
 
+#include "tests/runtime/c_api/c_api_testing.h"
 #include "tests/runtime/run_testing.h"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
@@ -123,6 +124,30 @@ TEST(Allocation, ARunAllocatesNothing) {
     RunBuffers buffers(*program);
     for (int warm_up = 0; warm_up < 2; ++warm_up) AllocationsOfARun(*context, buffers);
     for (int run = 0; run < 20; ++run) EXPECT_EQ(AllocationsOfARun(*context, buffers), 0) << run;
+  }
+}
+
+TEST(Allocation, ARunThroughTheCApiAllocatesNothing) {
+  const BundleOnDisk bundle(CompileSmallNetwork());
+  const ProgramHandle program = LoadProgram(bundle.path);
+  const PoolHandle pool = MakePool();
+  const ContextHandle context = MakeContextHandle(program, pool);
+  std::vector<float> input = RampOf(kInputs), output(kOutputs);
+  const int64_t extents[] = {1, 3, 12, 12};
+  berth_tensor from = TensorOver(input), to = TensorOver(output);
+  from.extents = extents;
+  from.rank = 4;
+  from.dtype = BERTH_FLOAT32;
+  for (int run = 0; run < 10; ++run) {
+    allocation_count = 0;
+    counting = true;
+    const berth_status status =
+        berth_context_run(context.get(), &from, 1, &to, 1, nullptr, nullptr);
+    counting = false;
+    EXPECT_API_OK(status);
+    if (run >= 2) {
+      EXPECT_EQ(allocation_count, 0) << run;
+    }
   }
 }
 
