@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 
 #include "base/checked_math.h"
 #include "npu_sim/access.h"
+#include "npu_sim/ancestors.h"
 
 namespace berth {
 namespace {
@@ -24,40 +26,47 @@ class Granules {
             std::max(kLeastGranuleBytes, AlignUp(CeilDiv(size_bytes, kGranules), int64_t{64}))),
         lists_(static_cast<size_t>(CeilDiv(size_bytes, granule_bytes_))) {}
 
-  // Reports every earlier access that conflicts with `access`, then adds it.
-  void Visit(uint32_t command, const Access& access, std::vector<uint32_t>& found) {
+  // Reports the earlier accesses that conflict with `access` and are not known to come before it,
+  // then adds it.
+  void Visit(uint32_t command, const Access& access, Ancestors& ancestors,
+             std::vector<uint32_t>& found) {
     const auto id = static_cast<uint32_t>(extents_.size());
     extents_.push_back({access.offset_bytes, access.end_bytes(), command});
     accesses_.push_back(access);
     const int64_t last = (extents_[id].end_bytes - 1) / granule_bytes_;
     for (int64_t g = access.offset_bytes / granule_bytes_; g <= last; ++g) {
       Lists& lists = lists_[static_cast<size_t>(g)];
-      Look(lists.writes, id, found);
-      if (access.is_write) {
-        Look(lists.reads, id, found);
-        Supersede(lists, g, id);
-      }
+      if (access.is_write) Look(lists.reads, id, ancestors, found);
+      Look(lists.writes, id, ancestors, found);
+      if (access.is_write) Supersede(lists, g, id);
       (access.is_write ? lists.writes : lists.reads).push_back(id);
     }
   }
 
  private:
-  static constexpr int64_t kLeastGranuleBytes = 2048, kGranules = 256;
+  static constexpr int64_t kLeastGranuleBytes = 4096, kGranules = 128;
 
   struct Lists {
     std::vector<uint32_t> reads, writes;  // positions in extents_ and accesses_
   };
 
-  void Look(const std::vector<uint32_t>& list, uint32_t id, std::vector<uint32_t>& found) {
+  // The latest first: they mostly come after the others, which then need no look. Lists ascend by
+  // command.
+  void Look(const std::vector<uint32_t>& list, uint32_t id, Ancestors& ancestors,
+            std::vector<uint32_t>& found) {
     const Extent now = extents_[id];
-    for (const uint32_t other : list) {
-      Extent& before = extents_[other];
+    for (auto other = list.rbegin(); other != list.rend(); ++other) {
+      Extent& before = extents_[*other];
+      if (ancestors.HasAllUpTo(before.command)) return;
       if (before.begin_bytes >= now.end_bytes || before.end_bytes <= now.begin_bytes ||
-          before.last_visit == id || before.command == now.command) {
+          before.last_visit == id || before.command == now.command ||
+          ancestors.Has(before.command)) {
         continue;
       }
       before.last_visit = id;
-      if (MayOverlap(accesses_[other], accesses_[id])) found.push_back(before.command);
+      if (!MayOverlap(accesses_[*other], accesses_[id])) continue;
+      found.push_back(before.command);
+      ancestors.Add(before.command);
     }
   }
 
@@ -101,18 +110,38 @@ class HazardFinder {
     }
   }
 
+  // The commands that `command` must follow, ascending, those left out that others imply.
   void Visit(uint32_t index, const Command& command, std::vector<uint32_t>& found) {
+    ancestors_.Begin(index);
     for (const Access& access : CollectAccesses(command)) {
       if (access.run_bytes <= 0) continue;
-      if (access.space == MemorySpace::kScratchpad) scratchpad_.Visit(index, access, found);
-      if (access.space == MemorySpace::kAccumulator) accumulator_.Visit(index, access, found);
+      if (access.space == MemorySpace::kScratchpad)
+        scratchpad_.Visit(index, access, ancestors_, found);
+      if (access.space == MemorySpace::kAccumulator)
+        accumulator_.Visit(index, access, ancestors_, found);
       if (access.space == MemorySpace::kDram && writable_[access.region]) {
-        regions_[access.region].Visit(index, access, found);
+        regions_[access.region].Visit(index, access, ancestors_, found);
       }
     }
+    KeepNecessary(found);
+    ancestors_.End();
   }
 
  private:
+  // An edge that was found early may follow from one that was found late.
+  void KeepNecessary(std::vector<uint32_t>& found) {
+    std::sort(found.begin(), found.end(), std::greater<>());
+    ancestors_.Clear();
+    std::erase_if(found, [&](uint32_t earlier) {
+      if (ancestors_.Has(earlier)) return true;
+      ancestors_.Add(earlier);
+      return false;
+    });
+    std::reverse(found.begin(), found.end());
+    found.erase(std::unique(found.begin(), found.end()), found.end());
+  }
+
+  Ancestors ancestors_;
   Granules scratchpad_, accumulator_;
   std::vector<Granules> regions_;
   std::vector<bool> writable_;
@@ -129,8 +158,6 @@ Hazards ComputeHazards(const ProgramView& program) {
   for (size_t i = 0; i < program.commands.size(); ++i) {
     found.clear();
     finder.Visit(static_cast<uint32_t>(i), program.commands[i], found);
-    std::sort(found.begin(), found.end());
-    found.erase(std::unique(found.begin(), found.end()), found.end());
     hazards.predecessors.insert(hazards.predecessors.end(), found.begin(), found.end());
     hazards.begin.push_back(static_cast<uint32_t>(hazards.predecessors.size()));
   }

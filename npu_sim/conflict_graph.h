@@ -11,8 +11,9 @@
 
 namespace berth {
 
-// For each command the earlier commands that it conflicts with, without those that are implied by a
-// later full overwrite of the same bytes. Ascending, no repeats.
+// For each command the earlier commands that it conflicts with, without those that are implied: by
+// a later full overwrite of the same bytes, or by the other edges as far as npu_sim/ancestors.h
+// knows them. Ascending, no repeats.
 struct Hazards {
   std::vector<uint32_t> begin;         // size commands + 1
   std::vector<uint32_t> predecessors;  // predecessors[begin[i] .. begin[i+1]) of command i

@@ -27,6 +27,10 @@ namespace berth {
 
 // DataLoss naming command, operand, bytes and the rule that is broken.
 absl::Status VerifyProgram(const ProgramView& program, const NpuConfig& config);
+// The same in two steps, for who has something else to do that needs the first alone: rules 1 to 3,
+// after which every access is inside its memory; and, of a program that passed those, the others.
+absl::Status VerifyPlaces(const ProgramView& program, const NpuConfig& config);
+absl::Status VerifyExecution(const ProgramView& program);
 
 // Rule 1 for one command.
 absl::Status VerifyCommand(const ProgramView& program, const NpuConfig& config, size_t index);

@@ -5,6 +5,7 @@
 #include <future>
 
 #include "base/checked_math.h"
+#include "base/no_memory.h"
 #include "npu_sim/conflict_graph.h"
 #include "npu_sim/verify.h"
 #include "planner/bounds.h"
@@ -217,20 +218,33 @@ bool HasFreeShapes(const Graph& graph) {
                      [&](ValueId id) { return !graph.at(id).shape_known; });
 }
 
+absl::StatusOr<BundleContents> CompileStatic(Graph graph, const CompileOptions& options) {
+  Stages stages;
+  stages.graph = std::move(graph);
+  std::vector<std::string> output_names;
+  for (const ValueId output : stages.graph.outputs) {
+    output_names.push_back(stages.graph.at(output).name);
+  }
+  BERTH_RETURN_IF_ERROR(Prepare(options, stages));
+  BERTH_RETURN_IF_ERROR(PlanMemory(options, stages));
+  BERTH_RETURN_IF_ERROR(MakeProgram(options, stages));
+  BundleContents contents = ToContents(options, std::move(stages));
+  // The interface keeps the model's names, whatever values stand behind it.
+  for (size_t i = 0; i < output_names.size(); ++i) contents.outputs[i].name = output_names[i];
+  return contents;
+}
+
 // Static where every shape is known; where they hang on what the model computes, that turns out as
 // it is compiled.
 absl::StatusOr<BundleContents> CompileAny(Graph graph, const CompileOptions& options) {
-  if (!options.dynamic) return CompileGraph(std::move(graph), options);
+  if (!options.dynamic) return CompileStatic(std::move(graph), options);
   if (HasFreeShapes(graph)) return CompileDynamic(std::move(graph), options);
-  auto contents = CompileGraph(graph, options);
+  auto contents = CompileStatic(graph, options);
   if (!absl::IsFailedPrecondition(contents.status())) return contents;
   return CompileDynamic(std::move(graph), options);
 }
 
-}  // namespace
-
-absl::StatusOr<BundleContents> CompileModel(const std::string& path,
-                                            const CompileOptions& options) {
+absl::StatusOr<BundleContents> CompileFile(const std::string& path, const CompileOptions& options) {
   const auto begin = std::chrono::steady_clock::now();
   ImportOptions import;
   import.input_shapes = options.input_shapes;
@@ -251,20 +265,15 @@ absl::StatusOr<BundleContents> CompileModel(const std::string& path,
   return contents;
 }
 
+}  // namespace
+
+absl::StatusOr<BundleContents> CompileModel(const std::string& path,
+                                            const CompileOptions& options) {
+  return CatchNoMemory([&] { return CompileFile(path, options); });
+}
+
 absl::StatusOr<BundleContents> CompileGraph(Graph graph, const CompileOptions& options) {
-  Stages stages;
-  stages.graph = std::move(graph);
-  std::vector<std::string> output_names;
-  for (const ValueId output : stages.graph.outputs) {
-    output_names.push_back(stages.graph.at(output).name);
-  }
-  BERTH_RETURN_IF_ERROR(Prepare(options, stages));
-  BERTH_RETURN_IF_ERROR(PlanMemory(options, stages));
-  BERTH_RETURN_IF_ERROR(MakeProgram(options, stages));
-  BundleContents contents = ToContents(options, std::move(stages));
-  // The interface keeps the model's names, whatever values stand behind it.
-  for (size_t i = 0; i < output_names.size(); ++i) contents.outputs[i].name = output_names[i];
-  return contents;
+  return CatchNoMemory([&] { return CompileStatic(std::move(graph), options); });
 }
 
 }  // namespace berth

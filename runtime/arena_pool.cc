@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
-#include <limits>
 #include <new>
 
 #include "base/checked_math.h"
@@ -14,7 +13,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr int64_t kArenaAlignment = 64;
-constexpr int64_t kMostArenaBytes = std::numeric_limits<int64_t>::max() / 2;
+constexpr int64_t kMostArenaBytes = int64_t{1} << 40;  // more than a host has: not even asked for
 constexpr int kPoisonByte = 0xff;
 
 int64_t NanosecondsSince(Clock::time_point begin) {

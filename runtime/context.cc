@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/checked_math.h"
+#include "base/no_memory.h"
 #include "kernels/host_functions.h"
 #include "runtime/caller_buffers.h"
 #include "runtime/dynamic/dynamic_states.h"
@@ -15,6 +16,7 @@ namespace {
 
 constexpr int64_t kBlockAlignment = 64;
 constexpr int kPoisonByte = 0xff;
+constexpr unsigned kNoReservedSlots = 0;  // callers work outside the arena
 
 }  // namespace
 
@@ -25,9 +27,11 @@ absl::StatusOr<std::unique_ptr<Context>> Context::Create(std::shared_ptr<const P
   if (options.threads < 1 || options.threads > 1024) {
     return InvalidArgument("threads: {} is outside [1, 1024]", options.threads);
   }
-  std::unique_ptr<Context> context(new Context(std::move(program), pool, options));
-  BERTH_RETURN_IF_ERROR(context->LeaseForLife());
-  return context;
+  return CatchNoMemory([&]() -> absl::StatusOr<std::unique_ptr<Context>> {
+    std::unique_ptr<Context> context(new Context(std::move(program), pool, options));
+    BERTH_RETURN_IF_ERROR(context->LeaseForLife());
+    return context;
+  });
 }
 
 Context::Context(std::shared_ptr<const Program> program, ArenaPool& pool,
@@ -42,7 +46,7 @@ Context::Context(std::shared_ptr<const Program> program, ArenaPool& pool,
     executor_.emplace(program_->execution_plan());
   }
   if (options.threads > 1 && options.arena == nullptr) {
-    own_arena_ = std::make_unique<tbb::task_arena>(options.threads);
+    own_arena_ = std::make_unique<tbb::task_arena>(options.threads, kNoReservedSlots);
   }
   const MemoryRequirements& memory = program_->memory();
   working_bytes_ = memory.arena_bytes - memory.state_bytes;

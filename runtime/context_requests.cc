@@ -5,6 +5,7 @@
 #include <new>
 #include <utility>
 
+#include "base/no_memory.h"
 #include "berth/context.h"
 #include "runtime/caller_buffers.h"
 #include "runtime/dynamic/dynamic_states.h"
@@ -17,9 +18,9 @@ absl::Status IsBusy() { return FailedPrecondition("a run of this context is in p
 
 // Runs `run` between Enter and Leave.
 template <typename Function>
-absl::Status Gated(RunGate& gate, Function&& run) {
+absl::Status Gated(RunGate& gate, const Function& run) {
   if (!gate.Enter()) return IsBusy();
-  const absl::Status status = run();
+  const absl::Status status = CatchNoMemory(run);
   gate.Leave();
   return status;
 }
@@ -57,13 +58,7 @@ absl::Status Context::RunAsync(absl::Span<const ConstTensorView> inputs,
     BERTH_RETURN_IF_ERROR(CheckBuffers(inputs, outputs));
   }
   if (!gate_->Enter()) return IsBusy();
-  request_.inputs.assign(inputs.begin(), inputs.end());
-  request_.outputs.assign(outputs.begin(), outputs.end());
-  request_.made = nullptr;
-  request_.options = options;
-  request_.report = report;
-  request_.done = std::move(done);
-  return Start();
+  return Start(inputs, outputs, nullptr, options, report, std::move(done));
 }
 
 absl::Status Context::RunAsync(absl::Span<const ConstTensorView> inputs,
@@ -72,31 +67,43 @@ absl::Status Context::RunAsync(absl::Span<const ConstTensorView> inputs,
   if (done == nullptr) return InvalidArgument("a run in the background needs a callback");
   BERTH_RETURN_IF_ERROR(CheckRun(options, report));
   if (!gate_->Enter()) return IsBusy();
-  request_.inputs.assign(inputs.begin(), inputs.end());
-  request_.outputs.clear();
-  request_.made = &outputs;
-  request_.options = options;
-  request_.report = report;
-  request_.done = std::move(done);
-  return Start();
+  return Start(inputs, {}, &outputs, options, report, std::move(done));
 }
 
 tbb::task_arena& Context::BackgroundArena() {
   if (options_.arena != nullptr) return *options_.arena;
-  if (own_arena_ == nullptr) own_arena_ = std::make_unique<tbb::task_arena>(options_.threads);
+  if (own_arena_ == nullptr) {
+    own_arena_ = std::make_unique<tbb::task_arena>(options_.threads, /*reserved_for_masters=*/0);
+  }
   return *own_arena_;
 }
 
-absl::Status Context::Start() {
-  BackgroundArena().enqueue([this, gate = gate_] { RunRequest(gate); });
-  return absl::OkStatus();
+absl::Status Context::Start(absl::Span<const ConstTensorView> inputs,
+                            absl::Span<const TensorView> outputs, std::vector<Tensor>* made,
+                            const RunOptions& options, SimReport* report, RunCallback done) {
+  const absl::Status status = CatchNoMemory([&] {
+    request_.inputs.assign(inputs.begin(), inputs.end());
+    request_.outputs.assign(outputs.begin(), outputs.end());
+    request_.made = made;
+    request_.options = options;
+    request_.report = report;
+    request_.done = std::move(done);
+    BackgroundArena().enqueue([this, gate = gate_] { RunRequest(gate); });
+    return absl::OkStatus();
+  });
+  if (!status.ok()) {  // nothing was begun
+    request_.done = nullptr;
+    gate_->Leave();
+  }
+  return status;
 }
 
 void Context::RunRequest(const std::shared_ptr<RunGate>& gate) {
-  const absl::Status status =
-      request_.made != nullptr
-          ? RunMaking(request_.inputs, *request_.made, request_.options, request_.report)
-          : RunInto(request_.inputs, request_.outputs, request_.options, request_.report);
+  const absl::Status status = CatchNoMemory([&] {
+    return request_.made != nullptr
+               ? RunMaking(request_.inputs, *request_.made, request_.options, request_.report)
+               : RunInto(request_.inputs, request_.outputs, request_.options, request_.report);
+  });
   const RunCallback done = std::exchange(request_.done, nullptr);
   RunGate::Callback callback;
   gate->LeaveInto(callback);

@@ -1,6 +1,7 @@
 #include "berth/program.h"
 
 #include "base/checked_math.h"
+#include "base/no_memory.h"
 #include "npu_sim/timing.h"
 #include "runtime/dynamic/dynamic_program.h"
 
@@ -59,25 +60,31 @@ absl::StatusOr<std::shared_ptr<const Program>> Program::Load(const std::string& 
                                                              LoadLevel level,
                                                              DynamicOptions dynamic,
                                                              const Logger& logger) {
-  BERTH_ASSIGN_OR_RETURN(std::shared_ptr<const Bundle> bundle, Bundle::Open(path, level));
-  return FromBundle(std::move(bundle), std::move(dynamic), logger);
+  return CatchNoMemory([&]() -> absl::StatusOr<std::shared_ptr<const Program>> {
+    BERTH_ASSIGN_OR_RETURN(std::shared_ptr<const Bundle> bundle, Bundle::Open(path, level));
+    return FromBundle(std::move(bundle), std::move(dynamic), logger);
+  });
 }
 
 absl::StatusOr<std::shared_ptr<const Program>> Program::FromMemory(
     absl::Span<const std::byte> bytes, std::shared_ptr<const void> owner, LoadLevel level,
     DynamicOptions dynamic, const Logger& logger) {
-  BERTH_ASSIGN_OR_RETURN(std::shared_ptr<const Bundle> bundle,
-                         Bundle::FromMemory(bytes, std::move(owner), "in memory", level));
-  return FromBundle(std::move(bundle), std::move(dynamic), logger);
+  return CatchNoMemory([&]() -> absl::StatusOr<std::shared_ptr<const Program>> {
+    BERTH_ASSIGN_OR_RETURN(std::shared_ptr<const Bundle> bundle,
+                           Bundle::FromMemory(bytes, std::move(owner), "in memory", level));
+    return FromBundle(std::move(bundle), std::move(dynamic), logger);
+  });
 }
 
 absl::StatusOr<std::shared_ptr<const Program>> Program::FromContents(BundleContents contents,
                                                                      LoadLevel level,
                                                                      DynamicOptions dynamic,
                                                                      const Logger& logger) {
-  BERTH_ASSIGN_OR_RETURN(std::shared_ptr<const Bundle> bundle,
-                         Bundle::FromContents(std::move(contents), level));
-  return FromBundle(std::move(bundle), std::move(dynamic), logger);
+  return CatchNoMemory([&]() -> absl::StatusOr<std::shared_ptr<const Program>> {
+    BERTH_ASSIGN_OR_RETURN(std::shared_ptr<const Bundle> bundle,
+                           Bundle::FromContents(std::move(contents), level));
+    return FromBundle(std::move(bundle), std::move(dynamic), logger);
+  });
 }
 
 const ExecutionPlan& Program::execution_plan() const {
@@ -104,7 +111,8 @@ absl::StatusOr<SimReport> Program::Simulate(bool record_commands) const {
   if (is_dynamic()) return FailedPrecondition("the cycles of a dynamic program hang on its inputs");
   TimingOptions options;
   options.record_commands = record_commands;
-  return SimulateTiming(bundle_->program(), bundle_->info().config, options);
+  return CatchNoMemory(
+      [&] { return SimulateTiming(bundle_->program(), bundle_->info().config, options); });
 }
 
 }  // namespace berth

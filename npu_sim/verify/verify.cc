@@ -20,47 +20,11 @@ namespace {
 constexpr size_t kRefreshCommands =
     64;  // how often the records that all know are brought up to date
 
-class Prover {
+// Where accesses may stand.
+class Places {
  public:
-  Prover(const ProgramView& program, const HappensBefore& order)
-      : program_(program), order_(order), slot_ends_(program.slots.size()) {
-    written_slots_.reserve(program.slots.size());
-    for (const Slot& slot : program.slots) {
-      written_slots_.emplace_back(slot.offset_bytes, slot.size_bytes);
-    }
-    written_regions_.reserve(program.regions.size());
-    for (const DramRegion& region : program.regions) {
-      written_regions_.emplace_back(0, region.size_bytes);
-    }
-    region_races_.resize(program.regions.size());
-    std::iota(slot_ends_.begin(), slot_ends_.end(), 0u);
-    std::stable_sort(slot_ends_.begin(), slot_ends_.end(), [&](uint32_t a, uint32_t b) {
-      return program.slots[a].end_command < program.slots[b].end_command;
-    });
-  }
+  explicit Places(const ProgramView& program) : program_(program) {}
 
-  absl::Status Command(uint32_t index) {
-    if (index % kRefreshCommands == 0) known_ = order_.KnownToAllFrom(index);
-    ReleaseSlotsThatEnd(index);
-    for (const Access& access : CollectAccesses(program_.commands[index])) {
-      BERTH_RETURN_IF_ERROR(CheckPlace(index, access));
-      BERTH_RETURN_IF_ERROR(CheckRace(index, access));
-      BERTH_RETURN_IF_ERROR(CheckWritten(index, access));
-    }
-    return absl::OkStatus();
-  }
-
-  absl::Status OutputsAreWhole() const {
-    for (size_t i = 0; i < program_.regions.size(); ++i) {
-      if (program_.regions[i].kind != RegionKind::kOutput || written_regions_[i].full()) continue;
-      return DataLoss("output {} (region {}): {} of {} bytes are never written",
-                      program_.regions[i].index, i, written_regions_[i].unwritten_bytes(),
-                      program_.regions[i].size_bytes);
-    }
-    return absl::OkStatus();
-  }
-
- private:
   RegionKind KindOf(const Access& access) const { return program_.regions[access.region].kind; }
   bool InSlot(const Access& access) const {
     return access.space != MemorySpace::kDram || KindOf(access) == RegionKind::kPool;
@@ -75,7 +39,7 @@ class Prover {
   }
 
   // Rule 2, and the second half of rule 3.
-  absl::Status CheckPlace(uint32_t index, const Access& access) const {
+  absl::Status Check(uint32_t index, const Access& access) const {
     if (!InSlot(access)) {
       if (access.slot != kNoSlot) return Refuse(index, access, "constants and I/O have no slot");
       if (access.is_write && KindOf(access) != RegionKind::kOutput) {
@@ -104,6 +68,50 @@ class Prover {
     return absl::OkStatus();
   }
 
+ private:
+  const ProgramView& program_;
+};
+
+class Prover {
+ public:
+  Prover(const ProgramView& program, const HappensBefore& order)
+      : program_(program), places_(program), order_(order), slot_ends_(program.slots.size()) {
+    written_slots_.reserve(program.slots.size());
+    for (const Slot& slot : program.slots) {
+      written_slots_.emplace_back(slot.offset_bytes, slot.size_bytes);
+    }
+    written_regions_.reserve(program.regions.size());
+    for (const DramRegion& region : program.regions) {
+      written_regions_.emplace_back(0, region.size_bytes);
+    }
+    region_races_.resize(program.regions.size());
+    std::iota(slot_ends_.begin(), slot_ends_.end(), 0u);
+    std::stable_sort(slot_ends_.begin(), slot_ends_.end(), [&](uint32_t a, uint32_t b) {
+      return program.slots[a].end_command < program.slots[b].end_command;
+    });
+  }
+
+  absl::Status Command(uint32_t index) {
+    if (index % kRefreshCommands == 0) known_ = order_.KnownToAllFrom(index);
+    ReleaseSlotsThatEnd(index);
+    for (const Access& access : CollectAccesses(program_.commands[index])) {
+      BERTH_RETURN_IF_ERROR(CheckRace(index, access));
+      BERTH_RETURN_IF_ERROR(CheckWritten(index, access));
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status OutputsAreWhole() const {
+    for (size_t i = 0; i < program_.regions.size(); ++i) {
+      if (program_.regions[i].kind != RegionKind::kOutput || written_regions_[i].full()) continue;
+      return DataLoss("output {} (region {}): {} of {} bytes are never written",
+                      program_.regions[i].index, i, written_regions_[i].unwritten_bytes(),
+                      program_.regions[i].size_bytes);
+    }
+    return absl::OkStatus();
+  }
+
+ private:
   // Rule 5.
   absl::Status CheckRace(uint32_t index, const Access& access) {
     RaceMap* races = MapOf(access);
@@ -111,15 +119,17 @@ class Prover {
     const RaceMap::Racer racer =
         races->Add(order_, known_, index, program_.commands[index].engine, access);
     if (!racer.found) return absl::OkStatus();
-    return Refuse(index, access, "races with {}, whose {}",
-                  DescribeCommand(program_, racer.command), DescribeAccess(program_, racer.access));
+    return places_.Refuse(index, access, "races with {}, whose {}",
+                          DescribeCommand(program_, racer.command),
+                          DescribeAccess(program_, racer.access));
   }
 
   // Rules 6 and 7.
   absl::Status CheckWritten(uint32_t index, const Access& access) {
-    if (!InSlot(access) && KindOf(access) != RegionKind::kOutput) return absl::OkStatus();
+    if (!places_.InSlot(access) && places_.KindOf(access) != RegionKind::kOutput)
+      return absl::OkStatus();
     WrittenBytes& written =
-        InSlot(access) ? written_slots_[access.slot] : written_regions_[access.region];
+        places_.InSlot(access) ? written_slots_[access.slot] : written_regions_[access.region];
     if (access.is_write) {
       // A scatter may leave any row of its table as it was.
       if (program_.commands[index].opcode == Opcode::kDmaScatter) return absl::OkStatus();
@@ -129,7 +139,7 @@ class Prover {
     }
     const int64_t byte = written.FirstUnwritten(access);
     if (byte < 0) return absl::OkStatus();
-    return Refuse(index, access, "byte {} has not been written", byte);
+    return places_.Refuse(index, access, "byte {} has not been written", byte);
   }
 
   RaceMap* MapOf(const Access& access) {
@@ -145,7 +155,8 @@ class Prover {
         size_bytes = program_.accumulator_bytes;
         break;
       default:
-        if (!InSlot(access) && KindOf(access) != RegionKind::kOutput) return nullptr;
+        if (!places_.InSlot(access) && places_.KindOf(access) != RegionKind::kOutput)
+          return nullptr;
         map = &region_races_[access.region];
         size_bytes = program_.regions[access.region].size_bytes;
         break;
@@ -163,6 +174,7 @@ class Prover {
   }
 
   const ProgramView& program_;
+  const Places places_;
   const HappensBefore& order_;
   std::vector<uint32_t> known_;
   std::vector<WrittenBytes> written_slots_, written_regions_;
@@ -175,18 +187,33 @@ class Prover {
 }  // namespace
 }  // namespace verify
 
-absl::Status VerifyProgram(const ProgramView& program, const NpuConfig& config) {
+absl::Status VerifyPlaces(const ProgramView& program, const NpuConfig& config) {
   BERTH_RETURN_IF_ERROR(verify::CheckTables(program, config));
   for (size_t i = 0; i < program.commands.size(); ++i) {
     BERTH_RETURN_IF_ERROR(VerifyCommand(program, config, i));
   }
   BERTH_RETURN_IF_ERROR(verify::CheckSlots(program));
+  const verify::Places places(program);
+  for (uint32_t i = 0; i < program.commands.size(); ++i) {
+    for (const Access& access : CollectAccesses(program.commands[i])) {
+      BERTH_RETURN_IF_ERROR(places.Check(i, access));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status VerifyExecution(const ProgramView& program) {
   BERTH_ASSIGN_OR_RETURN(const verify::HappensBefore order, verify::HappensBefore::Build(program));
   verify::Prover prover(program, order);
   for (uint32_t i = 0; i < program.commands.size(); ++i) {
     BERTH_RETURN_IF_ERROR(prover.Command(i));
   }
   return prover.OutputsAreWhole();
+}
+
+absl::Status VerifyProgram(const ProgramView& program, const NpuConfig& config) {
+  BERTH_RETURN_IF_ERROR(VerifyPlaces(program, config));
+  return VerifyExecution(program);
 }
 
 }  // namespace berth

@@ -22,7 +22,8 @@ inline constexpr size_t kBundleAlignmentBytes = 64;
 
 enum class LoadLevel : uint8_t {
   kFull = 0,     // every hash, the whole proof, the conflict graph recomputed and compared
-  kTrusted = 1,  // metadata hash and structure: for a host that has verified the file before
+  kTrusted = 1,  // metadata hash and structure: for a host that has verified the file before. The
+                 // commands and constants are not touched, and nothing stays resident but metadata
 };
 
 // An open bundle: metadata decoded, raw segments mapped read-only. Immutable; shared by all
@@ -58,8 +59,10 @@ class Bundle {
   Bundle() = default;
   absl::Status Read(absl::Span<const std::byte> bytes, LoadLevel level);
   absl::Status ReadMaximum(LoadLevel level);
-  // Structure always; with kFull the proof and the conflict graph too.
-  absl::Status Check(LoadLevel level) const;
+  // Structure alone.
+  absl::Status Check() const;
+  // The proof and the conflict graph, on two threads.
+  absl::Status Prove() const;
 
   std::shared_ptr<const void> owner_;  // of the file's bytes; null when over contents in memory
   BundleContents info_;

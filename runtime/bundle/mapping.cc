@@ -44,6 +44,10 @@ absl::StatusOr<std::unique_ptr<FileMapping>> FileMapping::Open(const std::string
       new FileMapping({static_cast<const std::byte*>(data), size_bytes}));
 }
 
+void FileMapping::ReleasePages() const {
+  madvise(const_cast<std::byte*>(bytes_.data()), bytes_.size(), MADV_DONTNEED);
+}
+
 FileMapping::~FileMapping() { munmap(const_cast<std::byte*>(bytes_.data()), bytes_.size()); }
 
 }  // namespace berth

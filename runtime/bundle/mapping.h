@@ -19,6 +19,9 @@ class FileMapping {
   FileMapping& operator=(const FileMapping&) = delete;
 
   absl::Span<const std::byte> bytes() const { return bytes_; }
+  // Nothing of it is resident any more; what is touched comes back from the file. A page that was
+  // looked at may have brought megabytes of its neighbours with it.
+  void ReleasePages() const;
 
  private:
   explicit FileMapping(absl::Span<const std::byte> bytes) : bytes_(bytes) {}

@@ -39,18 +39,10 @@ absl::Status CheckHeader(const FileHeader& header, size_t file_bytes) {
   return absl::OkStatus();
 }
 
-absl::Status CheckPadding(absl::Span<const std::byte> file, uint64_t begin, uint64_t end) {
-  for (uint64_t i = begin; i < end; ++i) {
-    if (file[i] != std::byte{0}) return DataLoss("padding, offset {}: not zero", i);
-  }
-  return absl::OkStatus();
-}
-
 }  // namespace
 
 absl::StatusOr<Sections> ReadSections(absl::Span<const std::byte> file) {
   constexpr size_t kTableBytes = kSectionCount * sizeof(SectionEntry);
-  constexpr size_t kFixedBytes = sizeof(FileHeader) + kTableBytes;
   if (file.size() < static_cast<size_t>(kBundlePageBytes)) {
     return DataLoss("file of {} bytes is shorter than a header page of {}", file.size(),
                     kBundlePageBytes);
@@ -63,7 +55,7 @@ absl::StatusOr<Sections> ReadSections(absl::Span<const std::byte> file) {
   if (XXH3_64bits(table.data(), kTableBytes) != sections.header.table_hash) {
     return DataLoss("section table, offset {}: hash mismatch", sizeof(FileHeader));
   }
-  uint64_t end = kFixedBytes, next = kBundlePageBytes;
+  uint64_t next = kBundlePageBytes;
   for (size_t i = 0; i < table.size(); ++i) {
     const SectionEntry& entry = table[i];
     const std::string_view name = SectionName(static_cast<SectionKind>(i));
@@ -73,10 +65,10 @@ absl::StatusOr<Sections> ReadSections(absl::Span<const std::byte> file) {
                       sizeof(FileHeader) + i * sizeof(SectionEntry), entry.size_bytes,
                       entry.offset_bytes, file.size());
     }
-    BERTH_RETURN_IF_ERROR(CheckPadding(file, end, next));
+    sections.offsets[i] = next;
     sections.bytes[i] = file.subspan(next, entry.size_bytes);
     sections.hashes[i] = entry.hash;
-    end = next + entry.size_bytes;
+    const uint64_t end = next + entry.size_bytes;
     next = static_cast<uint64_t>(AlignUp(static_cast<int64_t>(end), kBundlePageBytes));
     if (next > file.size()) {
       return DataLoss("section {} ({}): its last page ends at {}, the file at {}", i, name, next,
@@ -86,8 +78,19 @@ absl::StatusOr<Sections> ReadSections(absl::Span<const std::byte> file) {
   if (next != file.size()) {
     return DataLoss("file of {} bytes goes on behind its last section at {}", file.size(), next);
   }
-  BERTH_RETURN_IF_ERROR(CheckPadding(file, end, next));
   return sections;
+}
+
+absl::Status CheckPadding(const Sections& sections, absl::Span<const std::byte> file) {
+  uint64_t end = sizeof(FileHeader) + kSectionCount * sizeof(SectionEntry);
+  for (size_t i = 0; i <= kSectionCount; ++i) {
+    const uint64_t next = i < kSectionCount ? sections.offsets[i] : file.size();
+    for (; end < next; ++end) {
+      if (file[end] != std::byte{0}) return DataLoss("padding, offset {}: not zero", end);
+    }
+    if (i < kSectionCount) end = next + sections.bytes[i].size();
+  }
+  return absl::OkStatus();
 }
 
 absl::Status CheckHash(const Sections& sections, SectionKind kind) {

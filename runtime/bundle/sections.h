@@ -13,6 +13,7 @@ struct Sections {
   FileHeader header;
   std::array<absl::Span<const std::byte>, kSectionCount> bytes;
   std::array<uint64_t, kSectionCount> hashes{};
+  std::array<uint64_t, kSectionCount> offsets{};
 
   absl::Span<const std::byte> Of(SectionKind kind) const {
     return bytes[static_cast<size_t>(kind)];
@@ -20,8 +21,12 @@ struct Sections {
 };
 
 // DataLoss where magic, version, length, table hash, order, alignment or range is wrong. Sections
-// stand in the order of SectionKind, each on the first page behind the one before; padding is zero.
+// stand in the order of SectionKind, each on the first page behind the one before. Touches the
+// first page alone.
 absl::StatusOr<Sections> ReadSections(absl::Span<const std::byte> file);
+
+// DataLoss where what lies between the sections of `file` is not zero.
+absl::Status CheckPadding(const Sections& sections, absl::Span<const std::byte> file);
 
 // DataLoss when the bytes of a section do not have the hash that the table gives.
 absl::Status CheckHash(const Sections& sections, SectionKind kind);

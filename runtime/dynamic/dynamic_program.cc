@@ -4,6 +4,8 @@
 
 #include <utility>
 
+#include "base/no_memory.h"
+
 namespace berth {
 namespace {
 
@@ -88,8 +90,8 @@ absl::StatusOr<std::shared_ptr<Specialization>> DynamicProgram::Make(
 void DynamicProgram::Enqueue(Job job) {
   {
     const std::lock_guard<std::mutex> lock(jobs_mutex_);
-    jobs_.push_back(std::move(job));
     if (!planner_.joinable()) planner_ = std::thread([this] { PlanJobs(); });
+    jobs_.push_back(std::move(job));
   }
   jobs_changed_.notify_all();
 }
@@ -103,7 +105,10 @@ void DynamicProgram::PlanJobs() {
     jobs_.pop_front();
     is_planning_ = true;
     lock.unlock();
-    Plan(job);
+    (void)CatchNoMemory([&] {
+      Plan(job);
+      return absl::OkStatus();
+    });
     lock.lock();
     is_planning_ = false;
     jobs_changed_.notify_all();

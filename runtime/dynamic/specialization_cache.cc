@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "base/no_memory.h"
+
 namespace berth {
 
 SpecializationCache::Result SpecializationCache::GetOrMake(const std::string& key,
@@ -16,12 +18,13 @@ SpecializationCache::Result SpecializationCache::GetOrMake(const std::string& ke
       ++reused_;
       others = found->second.result;
     } else {
-      ages_.push_front(key);
-      entries_[key] = {promise.get_future().share(), 0, false, ages_.begin()};
+      std::list<std::string> age{key};  // spliced when nothing can fail any more
+      entries_.try_emplace(key, Entry{promise.get_future().share(), 0, false, age.begin()});
+      ages_.splice(ages_.begin(), age);
     }
   }
   if (others.valid()) return others.get();
-  Result result = make();
+  Result result = CatchNoMemory(make);
   promise.set_value(result);
   Finish(key, result);
   return result;

@@ -1,12 +1,11 @@
 #include "runtime/executor/executor.h"
 
-#include <tbb/task_group.h>
-
 #include <algorithm>
 #include <new>
 #include <thread>
 
 #include "base/checked_math.h"
+#include "base/no_memory.h"
 
 namespace berth {
 namespace {
@@ -73,25 +72,22 @@ absl::Status Executor::Run(const ExecutorRun& run) {
   run_ = &run;
   const int workers = run.workers.workers;
   scratch_ = run.working + LayOutWorking(plan_, workers).scratch;
-  if (workers <= 1) return RunInline();
+  if (workers <= 1 || run.workers.arena == nullptr) return RunInline();
   Reset();
-  // A thread that waits for the others takes no foreign work meanwhile: another request could keep
-  // it, or wait for the arena that this one holds.
-  const auto work = [&] {
-    tbb::this_task_arena::isolate([&] {
-      tbb::task_group group;
-      for (int worker = 1; worker < workers; ++worker) {
-        group.run([this, worker] { WorkerLoop(worker); });
-      }
-      WorkerLoop(0);
-      group.wait();
-    });
-  };
-  if (run.workers.arena != nullptr) {
-    run.workers.arena->execute(work);
-  } else {
-    work();
-  }
+  const uint64_t number = gate_->Open();
+  // Without helpers the run is slower, not wrong.
+  (void)CatchNoMemory([&] {
+    for (int worker = 1; worker < workers; ++worker) {
+      run.workers.arena->enqueue([this, worker, number, gate = gate_] {
+        if (!gate->Enter(number)) return;
+        WorkerLoop(worker);
+        gate->Leave();
+      });
+    }
+    return absl::OkStatus();
+  });
+  WorkerLoop(0);
+  gate_->Close();
   return std::exchange(failure_, absl::OkStatus());
 }
 
@@ -108,11 +104,12 @@ absl::Status Executor::RunInline() {
 
 absl::Status Executor::Execute(Work work, int worker, absl::Span<std::byte> scratch) {
   BERTH_RETURN_IF_ERROR(CheckStop(run_->stop));
-  const absl::Status status =
-      run_->timeline != nullptr || run_->fault != nullptr
-          ? ExecuteObserved(work, worker, scratch)
-          : ExecuteCommand(plan_.commands[work.command], static_cast<int>(work.part), run_->memory,
-                           scratch, run_->host_functions);
+  const absl::Status status = CatchNoMemory([&] {
+    return run_->timeline != nullptr || run_->fault != nullptr
+               ? ExecuteObserved(work, worker, scratch)
+               : ExecuteCommand(plan_.commands[work.command], static_cast<int>(work.part),
+                                run_->memory, scratch, run_->host_functions);
+  });
   if (status.ok()) return status;
   const Command& command = plan_.commands[work.command];
   return Annotate(status, fmt::format("command {} ({}, op {})", work.command,

@@ -1,17 +1,19 @@
 // Runs the commands of a verified program on the host, as parallel as their true conflicts allow.
 //
 // Workers loop over one preallocated queue of ready work; a worker that makes a command ready runs
-// it itself and leaves the rest to the others. An executor owns no memory and a run allocates
-// nothing: counters, queue and the workers' scratch stand in bytes of the caller's. Results do not
-// depend on the number of workers: commands that conflict run in program order, and a command's
-// parts are fixed. A run that is to stop does so before the next part of a command. Cost:
-// O(commands + conflicts), a few atomic operations per command.
+// it itself and leaves the rest to the others. The calling thread is a worker; the others are
+// helpers from an arena, who come when they can and without whom it gets on as well. An executor
+// owns no memory and a run allocates nothing: counters, queue and the workers' scratch stand in
+// bytes of the caller's. Results do not depend on the number of workers: commands that conflict run
+// in program order, and a command's parts are fixed. A run that is to stop does so before the next
+// part of a command. Cost: O(commands + conflicts), a few atomic operations per command.
 #pragma once
 
 #include <tbb/task_arena.h>
 
 #include <atomic>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "base/status.h"
@@ -20,6 +22,7 @@
 #include "berth/stop.h"
 #include "npu_sim/conflict_graph.h"
 #include "npu_sim/units.h"
+#include "runtime/executor/helper_gate.h"
 
 namespace berth {
 
@@ -37,8 +40,9 @@ ExecutionPlan MakeExecutionPlan(absl::Span<const Command> commands,
 
 // Where the workers come from.
 struct WorkerSource {
-  int workers = 1;                   // 1: the calling thread alone, in program order
-  tbb::task_arena* arena = nullptr;  // null with workers > 1: the caller's current arena
+  int workers = 1;  // 1: the calling thread alone, in program order
+  // Where helpers of the calling thread come from; null: there are none.
+  tbb::task_arena* arena = nullptr;
 };
 
 // Everything of one run but the program.
@@ -58,7 +62,8 @@ int64_t WorkingBytes(const ExecutionPlan& plan, int workers);
 // One run at a time; used again for the next.
 class Executor {
  public:
-  explicit Executor(const ExecutionPlan& plan) : plan_(plan) {}
+  explicit Executor(const ExecutionPlan& plan)
+      : plan_(plan), gate_(std::make_shared<HelperGate>()) {}
 
   // Cancelled, DeadlineExceeded, or what a command reports (with its number); Unavailable for a
   // fault that was injected. The executor can be used again afterwards.
@@ -90,7 +95,8 @@ class Executor {
   absl::Span<std::byte> ScratchOf(int worker);
 
   const ExecutionPlan& plan_;
-  const ExecutorRun* run_ = nullptr;                    // the one in progress
+  const std::shared_ptr<HelperGate> gate_;  // kept by helpers, who may come when all is over
+  const ExecutorRun* run_ = nullptr;        // the one in progress
   std::atomic<uint32_t>* predecessors_left_ = nullptr;  // per command
   std::atomic<uint32_t>* parts_left_ = nullptr;         // per command
   QueueEntry* queue_ = nullptr;

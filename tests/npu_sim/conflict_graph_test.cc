@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <random>
 #include <vector>
 
@@ -84,6 +85,52 @@ TEST(ConflictGraph, OrdersExactlyWhatANaiveOneOrders) {
   }
   EXPECT_GT(conflicts, 10000);
   EXPECT_LT(edges, conflicts);  // something was implied and left out
+}
+
+// More commands than the finder keeps track of one by one: copies from cell to cell, some of which
+// are left alone for long.
+TEST(ConflictGraph, OrdersWhatLiesFarBack) {
+  constexpr int kCommands = 3000, kCells = 500;
+  constexpr int32_t kCellBytes = 64;
+  const uint32_t seed = 41;
+  SCOPED_TRACE(seed);
+  std::mt19937 random(seed);
+  B builder;
+  const uint32_t slot = builder.Slot(MemorySpace::kScratchpad, 0, kCells * kCellBytes);
+  std::vector<std::array<int, 2>> cells;  // written, read
+  std::vector<std::vector<uint32_t>> naive(kCommands);
+  for (uint32_t i = 0; i < kCommands; ++i) {
+    // Half of the time among a few cells, else anywhere.
+    const int range = i % 2 == 0 ? 8 : kCells;
+    const auto pick = [&] { return std::uniform_int_distribution<int>(0, range - 1)(random); };
+    cells.push_back({pick(), pick()});
+    const auto [to, from] = cells.back();
+    builder.Add(B::Make(Opcode::kCopy, B::kVector, {1, 1, 1, kCellBytes / 4},
+                        builder.InSlot(slot, {0, 0, 0, 4}, to * kCellBytes),
+                        builder.InSlot(slot, {0, 0, 0, 4}, from * kCellBytes)));
+    for (uint32_t p = 0; p < i; ++p) {
+      if (cells[p][0] == to || cells[p][0] == from || cells[p][1] == to) naive[i].push_back(p);
+    }
+  }
+  const TileProgram program = builder.Take();
+  const Hazards hazards = ComputeHazards(program.view());
+  std::vector<std::vector<uint32_t>> found(kCommands);
+  for (size_t i = 0; i < kCommands; ++i) {
+    found[i].assign(hazards.predecessors.begin() + hazards.begin[i],
+                    hazards.predecessors.begin() + hazards.begin[i + 1]);
+    ASSERT_TRUE(std::includes(naive[i].begin(), naive[i].end(), found[i].begin(), found[i].end()));
+  }
+  // Every conflict follows from the edges: walk them backwards from each command.
+  std::vector<bool> before(kCommands);
+  for (uint32_t i = 0; i < kCommands; i += 7) {
+    std::fill(before.begin(), before.end(), false);
+    before[i] = true;
+    for (uint32_t c = i + 1; c-- > 0;) {
+      if (!before[c]) continue;
+      for (const uint32_t p : found[c]) before[p] = true;
+    }
+    for (const uint32_t p : naive[i]) ASSERT_TRUE(before[p]) << p << " before " << i;
+  }
 }
 
 TEST(ConflictGraph, TurnsTheEdgesRound) {

@@ -157,7 +157,10 @@ class Context {
   void BindRegions(absl::Span<const ConstTensorView> inputs, absl::Span<const TensorView> outputs);
   StopConditions StopOf(const RunOptions& options) const { return {&cancel_, options.deadline}; }
   WorkerSource Workers() const;
-  absl::Status Start();  // request_
+  // Makes request_ and hands it over; the gate is entered.
+  absl::Status Start(absl::Span<const ConstTensorView> inputs,
+                     absl::Span<const TensorView> outputs, std::vector<Tensor>* made,
+                     const RunOptions& options, SimReport* report, RunCallback done);
   void RunRequest(const std::shared_ptr<RunGate>& gate);
   tbb::task_arena& BackgroundArena();
 
