@@ -1,7 +1,8 @@
 #!/bin/bash
 # Installs the missing Debian packages, builds and tests.
 #   ./test.sh                 every test, release build
-#   ./test.sh --sanitizers    the unit tests under AddressSanitizer + UBSan, then ThreadSanitizer
+#   ./test.sh --sanitizers    the unit tests under AddressSanitizer + UBSan with a minute of each
+#                             fuzzer, then under ThreadSanitizer
 #   ./test.sh --all           both, the release suite last
 #   ./test.sh --preset NAME   every test of one preset: release, debug, asan-ubsan, tsan
 # Arguments after -- go to ctest, e.g. ./test.sh -- -R config
@@ -29,7 +30,7 @@ while (($#)); do
     --all) sanitizers=1 presets=(release) ;;
     --preset) presets=("${2:?--preset needs a name}") && shift ;;
     --) ctest_arguments=("${@:2}") && break ;;
-    -h | --help) sed -n '2,7s/^# \?//p' "${BASH_SOURCE[0]}" && exit 0 ;;
+    -h | --help) sed -n '2,8s/^# \?//p' "${BASH_SOURCE[0]}" && exit 0 ;;
     *) echo "test.sh: unknown argument: $1 (see --help)" >&2 && exit 2 ;;
   esac
   shift
@@ -41,9 +42,8 @@ install_packages "${groups[@]}"
 
 status=0
 if ((sanitizers)); then
-  for preset in asan-ubsan tsan; do
-    (run_tests "$preset" unit_tests -L unit "${ctest_arguments[@]}") || status=1
-  done
+  (run_tests asan-ubsan unit_tests -L 'unit|fuzz' "${ctest_arguments[@]}") || status=1
+  (run_tests tsan unit_tests -L unit "${ctest_arguments[@]}") || status=1
 fi
 for preset in "${presets[@]}"; do
   (run_tests "$preset" all "${ctest_arguments[@]}") || status=1

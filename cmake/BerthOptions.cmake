@@ -35,5 +35,9 @@ if(BERTH_SANITIZE)
   target_compile_options(berth_options INTERFACE -fsanitize=${BERTH_SANITIZE}
     -fno-omit-frame-pointer -fno-sanitize-recover=all)
   target_link_options(berth_options INTERFACE -fsanitize=${BERTH_SANITIZE})
+  if(BERTH_SANITIZE MATCHES address AND CMAKE_CXX_COMPILER_ID STREQUAL Clang)
+    # The fuzzers (tests/fuzz) share this build: libFuzzer sees which branches an input takes.
+    target_compile_options(berth_options INTERFACE -fsanitize=fuzzer-no-link)
+  endif()
 endif()
 target_include_directories(berth_options INTERFACE "$<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>")

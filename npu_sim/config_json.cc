@@ -160,6 +160,8 @@ absl::StatusOr<Json> ParseObject(std::string_view text) {
     return root;
   } catch (const Json::parse_error& error) {
     return InvalidArgument("not valid JSON at byte {} of {}", error.byte, text.size());
+  } catch (const Json::out_of_range&) {
+    return InvalidArgument("a number that no double holds, in {} bytes of JSON", text.size());
   }
 }
 

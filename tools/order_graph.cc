@@ -23,6 +23,8 @@ absl::StatusOr<json> ParseText(std::string_view text) {
     return json::parse(text);
   } catch (const json::parse_error& error) {
     return InvalidArgument("not valid JSON at byte {} of {}", error.byte, text.size());
+  } catch (const json::out_of_range&) {
+    return InvalidArgument("a number that no double holds, in {} bytes of JSON", text.size());
   }
 }
 

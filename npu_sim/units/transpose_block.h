@@ -24,17 +24,18 @@ struct Vector {
 template <typename V, typename T>
 inline void Interleave(V a, V b, V& low, V& high) {
   if constexpr (sizeof(T) == 8) {
-    low = __builtin_shuffle(a, b, V{0, 2});
-    high = __builtin_shuffle(a, b, V{1, 3});
+    low = __builtin_shufflevector(a, b, 0, 2);
+    high = __builtin_shufflevector(a, b, 1, 3);
   } else if constexpr (sizeof(T) == 4) {
-    low = __builtin_shuffle(a, b, V{0, 4, 1, 5});
-    high = __builtin_shuffle(a, b, V{2, 6, 3, 7});
+    low = __builtin_shufflevector(a, b, 0, 4, 1, 5);
+    high = __builtin_shufflevector(a, b, 2, 6, 3, 7);
   } else if constexpr (sizeof(T) == 2) {
-    low = __builtin_shuffle(a, b, V{0, 8, 1, 9, 2, 10, 3, 11});
-    high = __builtin_shuffle(a, b, V{4, 12, 5, 13, 6, 14, 7, 15});
+    low = __builtin_shufflevector(a, b, 0, 8, 1, 9, 2, 10, 3, 11);
+    high = __builtin_shufflevector(a, b, 4, 12, 5, 13, 6, 14, 7, 15);
   } else {
-    low = __builtin_shuffle(a, b, V{0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23});
-    high = __builtin_shuffle(a, b, V{8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31});
+    low = __builtin_shufflevector(a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
+    high =
+        __builtin_shufflevector(a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31);
   }
 }
 

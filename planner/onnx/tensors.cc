@@ -153,8 +153,8 @@ absl::StatusOr<DType> ElementType(int data_type) {
       "FLOAT8E4M3FN", "FLOAT8E4M3FNUZ", "FLOAT8E5M2", "FLOAT8E5M2FNUZ",
       "UINT4",        "INT4",           "FLOAT4E2M1"};
   constexpr int kFirstNewer = 17;
-  const int newer = data_type - kFirstNewer;
-  if (newer >= 0 && newer < static_cast<int>(kNewer.size())) {
+  const int64_t newer = int64_t{data_type} - kFirstNewer;
+  if (newer >= 0 && newer < static_cast<int64_t>(kNewer.size())) {
     return Unimplemented("element type {}", kNewer[static_cast<size_t>(newer)]);
   }
   return Unimplemented("element type number {}", data_type);

@@ -1,0 +1,30 @@
+// ONNX files: the importer, and the inference of types over what it lets through.
+#include "kernels/fold/fold_constants.h"
+#include "planner/onnx/import.h"
+#include "tests/fuzz/memory_file.h"
+#include "tests/fuzz/onnx_mutator.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  const berth::MemoryFile file(data, size);
+  for (const bool free_shapes : {false, true}) {
+    berth::ImportOptions options;
+    options.free_shapes = free_shapes;
+    absl::StatusOr<berth::Graph> graph = berth::ImportOnnx(file.path(), options);
+    if (!graph.ok()) continue;
+    berth::FoldOptions fold;
+    fold.partial = free_shapes;
+    if (berth::FoldConstants(*graph, nullptr, fold).ok() && !berth::VerifyGraph(*graph).ok()) {
+      std::abort();
+    }
+  }
+  return 0;
+}
+
+extern "C" size_t LLVMFuzzerMutate(uint8_t* data, size_t size, size_t max_size);
+
+// Most changes are of the message; a few of its bytes, for the parser.
+extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t max_size,
+                                          unsigned int seed) {
+  if (seed % 8 == 0) return LLVMFuzzerMutate(data, size, max_size);
+  return berth::MutateModel(data, size, max_size, seed);
+}
