@@ -2,7 +2,7 @@
 # Installs the missing Debian packages, builds and tests.
 #   ./test.sh                 every test, release build
 #   ./test.sh --sanitizers    the unit tests under AddressSanitizer + UBSan with a minute of each
-#                             fuzzer, then under ThreadSanitizer
+#                             fuzzer, then those with threads under ThreadSanitizer
 #   ./test.sh --all           both, the release suite last
 #   ./test.sh --preset NAME   every test of one preset: release, debug, asan-ubsan, tsan
 # Arguments after -- go to ctest, e.g. ./test.sh -- -R config
@@ -37,13 +37,13 @@ while (($#)); do
 done
 
 groups=(build test)
-if ((sanitizers)) || [[ " ${presets[*]} " == *" tsan "* ]]; then groups+=(sanitizers); fi
+if ((sanitizers)) || [[ ${presets[*]} == *[ta]san* ]]; then groups+=(sanitizers); fi
 install_packages "${groups[@]}"
 
 status=0
 if ((sanitizers)); then
   (run_tests asan-ubsan unit_tests -L 'unit|fuzz' "${ctest_arguments[@]}") || status=1
-  (run_tests tsan unit_tests -L unit "${ctest_arguments[@]}") || status=1
+  (run_tests tsan threaded_tests -L unit-threads "${ctest_arguments[@]}") || status=1
 fi
 for preset in "${presets[@]}"; do
   (run_tests "$preset" all "${ctest_arguments[@]}") || status=1

@@ -18,10 +18,13 @@ function(berth_library name)
   endif()
 endfunction()
 
-# Everything that carries the label `unit`: what the sanitizers build.
+# What AddressSanitizer builds, and of that what ThreadSanitizer builds: the tests of everything that
+# starts threads. ctest knows them by the labels `unit` and `unit-threads` (-L unit finds both).
 if(BERTH_BUILD_TESTS)
   add_custom_target(unit_tests)
+  add_custom_target(threaded_tests)
 endif()
+set(BERTH_THREADED_TESTS "^(runtime_|tools_|planner_(pool|emit|schedule)_)")
 
 # berth_test(name SOURCES ... DEPS ... [LABELS label] [TIMEOUT seconds of one TEST]): a GoogleTest
 # binary. ctest sees each TEST by itself, so that a skipped one is reported as skipped and never
@@ -34,11 +37,15 @@ function(berth_test name)
   add_executable(${name} ${ARG_SOURCES})
   target_compile_definitions(${name} PRIVATE BERTH_SOURCE_FOLDER="${PROJECT_SOURCE_DIR}")
   target_link_libraries(${name} PRIVATE berth_options ${ARG_DEPS} GTest::gmock GTest::gtest_main)
-  gtest_discover_tests(${name} TEST_PREFIX "${name}." DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60
-    PROPERTIES LABELS "${ARG_LABELS}" TIMEOUT ${ARG_TIMEOUT})
   if(ARG_LABELS STREQUAL "unit")
     add_dependencies(unit_tests ${name})
+    if(name MATCHES "${BERTH_THREADED_TESTS}")
+      set(ARG_LABELS unit-threads)
+      add_dependencies(threaded_tests ${name})
+    endif()
   endif()
+  gtest_discover_tests(${name} TEST_PREFIX "${name}." DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60
+    PROPERTIES LABELS "${ARG_LABELS}" TIMEOUT ${ARG_TIMEOUT})
   if(BERTH_PRECOMPILE)
     precompile_test(${name} "${ARG_DEPS}")
   endif()

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "berth/context.h"
+#include "npu_sim/sanitizer.h"
 
 namespace berth {
 
@@ -35,7 +36,8 @@ inline std::optional<Tensor> FuzzInput(const TensorInfo& info) {
 
 // All outputs of a run with inputs of zeros, after one another; empty where it failed.
 inline std::vector<std::byte> RunOnZeros(const std::shared_ptr<const Program>& program,
-                                         int threads) {
+                                         int threads,
+                                         SanitizerReport* sanitizer = nullptr) {
   if (program->memory().arena_bytes > kFuzzMostBytes) return {};
   std::vector<Tensor> inputs, outputs;
   std::vector<ConstTensorView> views;
@@ -50,7 +52,9 @@ inline std::vector<std::byte> RunOnZeros(const std::shared_ptr<const Program>& p
   options.threads = threads;
   options.poison_before_run = true;
   auto context = Context::Create(program, pool, options);
-  if (!context.ok() || !(*context)->Run(views, outputs, FuzzRunOptions()).ok()) return {};
+  RunOptions run = FuzzRunOptions();
+  run.sanitizer = sanitizer;
+  if (!context.ok() || !(*context)->Run(views, outputs, run).ok()) return {};
   std::vector<std::byte> bytes;
   for (const Tensor& output : outputs) {
     bytes.insert(bytes.end(), output.bytes().begin(), output.bytes().end());
