@@ -82,6 +82,9 @@ absl::Status Prepare(const CompileOptions& options, Stages& stages) {
   PrepareOptions prepare;
   prepare.evaluator = options.evaluator;
   prepare.fuse = options.fuse;
+  // Constants that the machine has no room for are refused as values, not written out first.
+  prepare.fold.filled_limit_bytes =
+      std::min(prepare.fold.filled_limit_bytes, options.config.dram.size_bytes);
   prepare.float_storage = options.float_storage;
   prepare.half_summary = &stages.half;
   BERTH_ASSIGN_OR_RETURN(stages.graph, PrepareGraph(std::move(stages.graph), prepare));

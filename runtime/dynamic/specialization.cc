@@ -84,6 +84,8 @@ absl::StatusOr<std::shared_ptr<Specialization>> Specialization::Make(
   FoldOptions fold;
   fold.partial = true;
   fold.keep_quantized = true;  // the planner's passes compute on the integers
+  // A request decides how large they are: what the machine has no room for is not written out.
+  fold.filled_limit_bytes = std::min(fold.filled_limit_bytes, request.config.dram.size_bytes);
   BERTH_RETURN_IF_ERROR(FoldConstants(bound, EvaluateNode, fold));
   std::shared_ptr<Specialization> made(new Specialization());
   made->split_ = SplitKnown(bound);

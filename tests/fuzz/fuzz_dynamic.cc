@@ -13,6 +13,8 @@ namespace berth {
 namespace {
 
 constexpr int64_t kMostElements = 4096;  // of an input
+// What a value is asked to be may fill the machine; a small one keeps the fuzzer quick.
+constexpr int64_t kDramBytes = 16 << 20;
 
 ModelBuilder OneOp(const std::string& op, int lists, bool is_first_float = true) {
   ModelBuilder b;
@@ -32,11 +34,16 @@ ModelBuilder OneOp(const std::string& op, int lists, bool is_first_float = true)
 }
 
 std::vector<ModelBuilder> Models() {
-  std::vector<ModelBuilder> models = {DynamicNetwork(true), OneOp("Reshape", 1),
-                                      OneOp("Expand", 1),   OneOp("Tile", 1),
-                                      OneOp("Slice", 4),    OneOp("Pad", 1),
-                                      OneOp("Gather", 1),   OneOp("Unsqueeze", 1),
-                                      OneOp("Squeeze", 1),  OneOp("NonZero", 0),
+  std::vector<ModelBuilder> models = {DynamicNetwork(true),
+                                      OneOp("Reshape", 1),
+                                      OneOp("Expand", 1),
+                                      OneOp("Tile", 1),
+                                      OneOp("Slice", 4),
+                                      OneOp("Pad", 1),
+                                      OneOp("Gather", 1),
+                                      OneOp("Unsqueeze", 1),
+                                      OneOp("Squeeze", 1),
+                                      OneOp("NonZero", 0),
                                       OneOp("ConstantOfShape", 1, false)};
   ModelBuilder top = OneOp("TopK", 1);
   top.graph().mutable_node(0)->add_output("places");
@@ -58,8 +65,14 @@ std::vector<Target> Targets() {
   options.cache_bytes = 4 << 20;
   std::vector<Target> targets;
   for (const ModelBuilder& model : Models()) {
-    targets.push_back({model, MakeDynamicProgram(model, options)});
-    if (targets.back().program == nullptr) std::abort();
+    const ScratchFolder folder;
+    CompileOptions compile = DynamicCompileOptions();
+    compile.config.dram.size_bytes = kDramBytes;
+    auto contents = CompileModel(folder.Write("m.onnx", model.model), compile);
+    if (!contents.ok()) std::abort();
+    auto program = Program::FromContents(*std::move(contents), LoadLevel::kFull, options);
+    if (!program.ok()) std::abort();
+    targets.push_back({model, *std::move(program)});
   }
   return targets;
 }

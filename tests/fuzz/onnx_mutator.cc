@@ -18,9 +18,10 @@ using google::protobuf::FieldDescriptor;
 using google::protobuf::Message;
 using google::protobuf::Reflection;
 
-constexpr int64_t kOddNumbers[] = {0,       1,       -1,      2,          3,          7,
-                                   8,       64,      255,     256,        -2,         1 << 16,
-                                   1 << 30, INT32_MAX, INT32_MIN, int64_t{1} << 32, INT64_MAX, INT64_MIN};
+constexpr int64_t kOddNumbers[] = {
+    0,         1,        -1, 2,       3,       7,         8,         64,
+    255,       256,      -2, 1 << 16, 1 << 30, INT32_MAX, INT32_MIN, int64_t{1} << 32,
+    INT64_MAX, INT64_MIN};
 
 class ModelMutator {
  public:
@@ -172,7 +173,12 @@ class ModelMutator {
     return kOddNumbers[Below(std::size(kOddNumbers))];
   }
   float OddFloat() {
-    constexpr float kOdd[] = {0.0f, -0.0f, 1.0f, -1.0f, 1e30f, 1e-40f,
+    constexpr float kOdd[] = {0.0f,
+                              -0.0f,
+                              1.0f,
+                              -1.0f,
+                              1e30f,
+                              1e-40f,
                               std::numeric_limits<float>::infinity(),
                               std::numeric_limits<float>::quiet_NaN()};
     return kOdd[Below(std::size(kOdd))];

@@ -1,5 +1,5 @@
-// Changes an ONNX model as a message: fields get odd values, parts come twice, go, or change places.
-// What results still parses, so that the checks behind the parser are reached.
+// Changes an ONNX model as a message: fields get odd values, parts come twice, go, or change
+// places. What results still parses, so that the checks behind the parser are reached.
 #pragma once
 
 #include <cstddef>

@@ -35,8 +35,7 @@ inline std::optional<Tensor> FuzzInput(const TensorInfo& info) {
 }
 
 // All outputs of a run with inputs of zeros, after one another; empty where it failed.
-inline std::vector<std::byte> RunOnZeros(const std::shared_ptr<const Program>& program,
-                                         int threads,
+inline std::vector<std::byte> RunOnZeros(const std::shared_ptr<const Program>& program, int threads,
                                          SanitizerReport* sanitizer = nullptr) {
   if (program->memory().arena_bytes > kFuzzMostBytes) return {};
   std::vector<Tensor> inputs, outputs;

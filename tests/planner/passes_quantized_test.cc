@@ -249,7 +249,7 @@ TEST(ReadQuantized, MeansRoundTiesExactly) {
       int sum = 0;
       for (size_t k = 0; k < 6; ++k) sum += in[c * 6 + k] + 5;
       const double expected = std::nearbyint(sum / 6.0) - 5;
-      EXPECT_EQ(double{(*actual)[0].Values<int8_t>()[c]}, expected) << "sum " << sum;
+      EXPECT_EQ(static_cast<double>((*actual)[0].Values<int8_t>()[c]), expected) << "sum " << sum;
     }
   }
 }
