@@ -14,12 +14,7 @@
 
 #include "tests/runtime/c_api/c_api_testing.h"
 #include "tests/runtime/run_testing.h"
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define BERTH_COUNTS_MALLOC 0
-#else
-#define BERTH_COUNTS_MALLOC 1
-#endif
+#include "tests/runtime/sanitizer_builds.h"
 
 namespace {
 
@@ -32,7 +27,7 @@ void Count() {
 
 }  // namespace
 
-#if BERTH_COUNTS_MALLOC
+#if !BERTH_IS_SANITIZED
 extern "C" {
 void* __libc_malloc(size_t);
 void* __libc_calloc(size_t, size_t);

@@ -6,6 +6,8 @@
 
 #include <cstring>
 
+#include "tests/runtime/sanitizer_builds.h"
+
 namespace berth {
 namespace {
 
@@ -37,7 +39,7 @@ TEST(DynamicPool, BlocksAreAlignedWritableAndApart) {
 
 // Where a process may not address a tebibyte (ulimit -v), the pool takes what it gets.
 TEST(DynamicPool, TakesFewerAddressesWhereThereAreFewer) {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#if BERTH_IS_SANITIZED
   GTEST_SKIP() << "sanitizers take more addresses themselves";
 #endif
   rlimit before = {};
