@@ -12,6 +12,8 @@
 //      semaphores (race freedom, by vector clocks);
 //   6. nothing reads a byte that its slot (or output) has not written before;
 //   7. at the end every byte of every output is written.
+// Programs for which that takes far more work than for any that is made to be run are refused, so
+// that a small file cannot keep its reader busy.
 // Cost: O(commands x engines + accesses x neighbours per granule); memory O(commands x engines +
 // bytes used / 8).
 #pragma once

@@ -11,7 +11,7 @@ constexpr int kMinGranuleShift = 6;
 
 }  // namespace
 
-RaceMap::RaceMap(int64_t size_bytes) : grids_(1) {
+RaceMap::RaceMap(int64_t size_bytes, int64_t& steps) : steps_(steps), grids_(1) {
   const auto wanted = static_cast<uint64_t>(std::max<int64_t>(size_bytes / kGranules, 1));
   granule_shift_ = std::max(kMinGranuleShift, static_cast<int>(std::bit_width(wanted)));
   granules_.resize(static_cast<size_t>(size_bytes >> granule_shift_) + 1);
@@ -52,6 +52,7 @@ int64_t RaceMap::ScanGranule(const HappensBefore& order, const std::vector<uint3
   std::vector<Record>& records = granules_[granule];
   const int64_t low = static_cast<int64_t>(granule) << granule_shift_;
   const int64_t high = low + (int64_t{1} << granule_shift_);
+  steps_ += static_cast<int64_t>(records.size()) + 1;
   size_t kept = 0;
   for (size_t i = 0; i < records.size(); ++i) {
     const Record& old = records[i];

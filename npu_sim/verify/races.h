@@ -19,7 +19,8 @@ namespace berth::verify {
 
 class RaceMap {
  public:
-  explicit RaceMap(int64_t size_bytes);
+  // Adds to `steps` for every record that it looks at.
+  RaceMap(int64_t size_bytes, int64_t& steps);
 
   struct Racer {
     bool found = false;
@@ -62,6 +63,7 @@ class RaceMap {
     }
   };
 
+  int64_t& steps_;
   int granule_shift_ = 0;
   std::vector<std::vector<Record>> granules_;
   absl::flat_hash_map<GridKey, uint32_t> grid_of_;

@@ -19,6 +19,10 @@ namespace {
 
 constexpr size_t kRefreshCommands =
     64;  // how often the records that all know are brought up to date
+// Programs of models take about 170 steps a command; a step is a few nanoseconds.
+constexpr int64_t kFreeSteps = int64_t{1} << 28;
+constexpr int64_t kStepsPerCommand = int64_t{1} << 14;
+constexpr int64_t kWordBytes = 64;  // of memory whose bits are looked at together
 
 // Where accesses may stand.
 class Places {
@@ -95,6 +99,7 @@ class Prover {
     if (index % kRefreshCommands == 0) known_ = order_.KnownToAllFrom(index);
     ReleaseSlotsThatEnd(index);
     for (const Access& access : CollectAccesses(program_.commands[index])) {
+      BERTH_RETURN_IF_ERROR(CheckSteps(index, access));
       BERTH_RETURN_IF_ERROR(CheckRace(index, access));
       BERTH_RETURN_IF_ERROR(CheckWritten(index, access));
     }
@@ -112,6 +117,29 @@ class Prover {
   }
 
  private:
+  // Constants and inputs hold what they hold.
+  bool IsTracked(const Access& access) const {
+    return places_.InSlot(access) || places_.KindOf(access) == RegionKind::kOutput;
+  }
+  WrittenBytes& WrittenOf(const Access& access) {
+    return places_.InSlot(access) ? written_slots_[access.slot] : written_regions_[access.region];
+  }
+
+  // A program may be such that nearly every two accesses have to be compared, or that every byte
+  // of a buffer is a run of its own. None that is made to be run is.
+  absl::Status CheckSteps(uint32_t index, const Access& access) {
+    if (!IsTracked(access)) return absl::OkStatus();
+    if (!WrittenOf(access).IsSettled(access)) {
+      steps_ += access.extent[0] * access.extent[1] * access.extent[2] * access.extent[3] *
+                (1 + access.run_bytes / kWordBytes);
+    }
+    const int64_t most =
+        kFreeSteps + kStepsPerCommand * static_cast<int64_t>(program_.commands.size());
+    if (steps_ <= most) return absl::OkStatus();
+    return places_.Refuse(index, access, "the proof takes more than {} steps for {} commands", most,
+                          program_.commands.size());
+  }
+
   // Rule 5.
   absl::Status CheckRace(uint32_t index, const Access& access) {
     RaceMap* races = MapOf(access);
@@ -126,10 +154,8 @@ class Prover {
 
   // Rules 6 and 7.
   absl::Status CheckWritten(uint32_t index, const Access& access) {
-    if (!places_.InSlot(access) && places_.KindOf(access) != RegionKind::kOutput)
-      return absl::OkStatus();
-    WrittenBytes& written =
-        places_.InSlot(access) ? written_slots_[access.slot] : written_regions_[access.region];
+    if (!IsTracked(access)) return absl::OkStatus();
+    WrittenBytes& written = WrittenOf(access);
     if (access.is_write) {
       // A scatter may leave any row of its table as it was.
       if (program_.commands[index].opcode == Opcode::kDmaScatter) return absl::OkStatus();
@@ -155,13 +181,12 @@ class Prover {
         size_bytes = program_.accumulator_bytes;
         break;
       default:
-        if (!places_.InSlot(access) && places_.KindOf(access) != RegionKind::kOutput)
-          return nullptr;
+        if (!IsTracked(access)) return nullptr;
         map = &region_races_[access.region];
         size_bytes = program_.regions[access.region].size_bytes;
         break;
     }
-    if (!*map) *map = std::make_unique<RaceMap>(size_bytes);
+    if (!*map) *map = std::make_unique<RaceMap>(size_bytes, steps_);
     return map->get();
   }
 
@@ -176,6 +201,7 @@ class Prover {
   const ProgramView& program_;
   const Places places_;
   const HappensBefore& order_;
+  int64_t steps_ = 0;  // of work that the number of commands does not bound
   std::vector<uint32_t> known_;
   std::vector<WrittenBytes> written_slots_, written_regions_;
   std::vector<uint32_t> slot_ends_;  // by end_command

@@ -25,6 +25,10 @@ class WrittenBytes {
   // The first byte (from the start of the space) of `access` that is not written, or -1.
   int64_t FirstUnwritten(const Access& access) const;
 
+  // Neither Mark nor FirstUnwritten looks at the runs of such an access one by one.
+  bool IsSettled(const Access& access) const {
+    return full() || (access.is_write ? access.run_bytes == size_bytes_ : !bits_);
+  }
   bool full() const { return unwritten_bytes_ == 0; }
   int64_t unwritten_bytes() const { return unwritten_bytes_; }
   void Release() { bits_.reset(); }

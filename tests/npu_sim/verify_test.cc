@@ -325,6 +325,24 @@ TEST(VerifyProgram, SurvivesRandomDamage) {
   EXPECT_GT(refused, 2500);
 }
 
+// A few bytes of program that would keep the proof busy for minutes, and take memory for a bit of
+// each byte.
+TEST(VerifyProgram, WorkIsBoundedByTheProgram) {
+  constexpr int32_t kSide = 1 << 15;
+  B b;
+  const uint16_t pool = b.Region(RegionKind::kPool, int64_t{4} * kSide * kSide);
+  const uint32_t slot = b.Slot(MemorySpace::kDram, 0, int64_t{4} * kSide * kSide, pool);
+  b.Add(B::Make(Opcode::kDmaFill, B::kDma0, {1, kSide, kSide, 1},
+                b.InSlot(slot, {0, 4 * kSide, 4, 0}, 0, DType::kInt8), {}));
+  const std::clock_t begin = std::clock();
+  NpuConfig config = Edge();
+  config.dram.size_bytes = int64_t{8} * kSide * kSide;
+  config.dma.max_extent = kSide;
+  const absl::Status status = VerifyProgram(b.Take().view(), config);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("the proof takes more than"));
+  EXPECT_LT(std::clock() - begin, CLOCKS_PER_SEC / 2);
+}
+
 // The example over and over: every lease and wait moved along.
 TileProgram Repeated(int times) {
   const TileProgram one = ExampleProgram();
