@@ -15,6 +15,7 @@
 
 #include "tests/runtime/dynamic_testing.h"
 #include "tests/runtime/run_testing.h"
+#include "tests/runtime/sanitizer_builds.h"
 
 namespace berth {
 namespace {
@@ -24,11 +25,7 @@ using Clock = std::chrono::steady_clock;
 constexpr int kThreads = 8;
 // Caches of allocators and libraries; sanitizers keep freed memory for a while, and look for leaks
 // themselves.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr int64_t kSteadyBytes = int64_t{1} << 30;
-#else
-constexpr int64_t kSteadyBytes = int64_t{24} << 20;
-#endif
+constexpr int64_t kSteadyBytes = BERTH_IS_SANITIZED ? int64_t{1} << 30 : int64_t{24} << 20;
 
 std::chrono::milliseconds Length() {
   const char* const seconds = std::getenv("BERTH_SOAK_SECONDS");
