@@ -18,6 +18,9 @@ run_tests() {
     # gcc 12's ThreadSanitizer cannot map its shadow under 32 bits of address randomization.
     setarch -R true 2>/dev/null && launcher=(setarch -R)
   fi
+  if [[ $preset == asan-ubsan ]]; then
+    export LSAN_OPTIONS=suppressions=$berth_root/tests/leak_suppressions.txt:print_suppressions=0
+  fi
   build_preset "$preset" "$target"
   "${launcher[@]}" ctest --test-dir "$berth_root/build/$preset" --output-on-failure --progress \
     -j "${BERTH_JOBS:-$(nproc)}" "$@"

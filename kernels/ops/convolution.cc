@@ -1,5 +1,8 @@
 #include "kernels/ops/convolution.h"
 
+#include <optional>
+
+#include "base/checked_math.h"
 #include "kernels/ops/dtype_check.h"
 #include "kernels/ops/quantized_product.h"
 
@@ -64,8 +67,12 @@ absl::StatusOr<Convolution> ReadChannels(const OpCall& call, bool transposed) {
   conv.groups = node.attributes.Int("group", 1);
   if (conv.groups < 1) return InvalidArgument("group is {}", conv.groups);
   const auto [first, second] = WeightChannels(node.layout, w, transposed);
-  conv.output_channels = transposed ? second * conv.groups : first;
-  const int64_t expected_inputs = transposed ? first : second * conv.groups;
+  const std::optional<int64_t> of_all_groups = CheckedMul(second, conv.groups);
+  if (!of_all_groups) {
+    return InvalidArgument("group is {}, each of {} channels", conv.groups, second);
+  }
+  conv.output_channels = transposed ? *of_all_groups : first;
+  const int64_t expected_inputs = transposed ? first : *of_all_groups;
   if (expected_inputs != conv.input_channels || conv.input_channels % conv.groups != 0) {
     return InvalidArgument("the input has {} channels; weights {} with group {} take {}",
                            conv.input_channels, w.ToString(), conv.groups, expected_inputs);

@@ -150,11 +150,12 @@ void Sweep(const Work& work) {
       EXPECT_TRUE(attempt.status.ok() || absl::IsResourceExhausted(attempt.status))
           << attempt.status;
     }
-    // A thread in the background frees its last bytes when it is told of already.
-    for (int ms = 0; ms < 2000 && live_count != before; ++ms) {
+    // A thread in the background frees its last bytes when it is told of already, perhaps those of
+    // an attempt before, too.
+    for (int ms = 0; ms < 2000 && live_count > before; ++ms) {
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
-    EXPECT_EQ(live_count, before);
+    EXPECT_LE(live_count, before);
     if (testing::Test::HasFailure()) return;
   }
   EXPECT_GT(refused, 0);
