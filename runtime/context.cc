@@ -9,6 +9,7 @@
 #include "runtime/caller_buffers.h"
 #include "runtime/dynamic/dynamic_states.h"
 #include "runtime/executor/sanitized.h"
+#include "runtime/own_arena.h"
 #include "runtime/run_gate.h"
 
 namespace berth {
@@ -16,7 +17,6 @@ namespace {
 
 constexpr int64_t kBlockAlignment = 64;
 constexpr int kPoisonByte = 0xff;
-constexpr unsigned kNoReservedSlots = 0;  // callers work outside the arena
 
 }  // namespace
 
@@ -46,7 +46,7 @@ Context::Context(std::shared_ptr<const Program> program, ArenaPool& pool,
     executor_.emplace(program_->execution_plan());
   }
   if (options.threads > 1 && options.arena == nullptr) {
-    own_arena_ = std::make_unique<tbb::task_arena>(options.threads, kNoReservedSlots);
+    own_arena_ = MakeOwnArena(options.threads);
   }
   const MemoryRequirements& memory = program_->memory();
   working_bytes_ = memory.arena_bytes - memory.state_bytes;

@@ -9,6 +9,7 @@
 #include "berth/context.h"
 #include "runtime/caller_buffers.h"
 #include "runtime/dynamic/dynamic_states.h"
+#include "runtime/own_arena.h"
 #include "runtime/run_gate.h"
 
 namespace berth {
@@ -72,9 +73,7 @@ absl::Status Context::RunAsync(absl::Span<const ConstTensorView> inputs,
 
 tbb::task_arena& Context::BackgroundArena() {
   if (options_.arena != nullptr) return *options_.arena;
-  if (own_arena_ == nullptr) {
-    own_arena_ = std::make_unique<tbb::task_arena>(options_.threads, /*reserved_for_masters=*/0);
-  }
+  if (own_arena_ == nullptr) own_arena_ = MakeOwnArena(options_.threads);
   return *own_arena_;
 }
 
