@@ -12,6 +12,8 @@ namespace {
 
 // Far enough below the end of int64 that offset + size + alignment never overflows.
 constexpr int64_t kMaxTotalBytes = int64_t{1} << 61;
+// Likewise of steps, so that lengths never do.
+constexpr int64_t kMaxStep = int64_t{1} << 61;
 
 absl::Status ValidateItem(const PoolItem& item) {
   if (item.size_bytes <= 0) {
@@ -21,6 +23,10 @@ absl::Status ValidateItem(const PoolItem& item) {
   if (item.begin_step >= item.end_step) {
     return InvalidArgument("{}: live interval [{}, {}) is empty", DescribeItem(item),
                            item.begin_step, item.end_step);
+  }
+  if (item.begin_step < -kMaxStep || item.end_step > kMaxStep) {
+    return InvalidArgument("{}: live interval [{}, {}) leaves [{}, {}]", DescribeItem(item),
+                           item.begin_step, item.end_step, -kMaxStep, kMaxStep);
   }
   if (item.alignment_bytes <= 0 ||
       !std::has_single_bit(static_cast<uint64_t>(item.alignment_bytes))) {
