@@ -115,7 +115,8 @@ class Client {
         [&](const absl::Status& status) {
           const std::lock_guard<std::mutex> lock(mutex);
           EXPECT_FALSE(result.has_value());
-          result = status;
+          // Not shared: ThreadSanitizer does not see how the packaged Abseil counts its users.
+          result.emplace(status.code(), status.message());
           changed.notify_all();
         },
         options);
