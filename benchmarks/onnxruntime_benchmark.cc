@@ -12,6 +12,7 @@
 #include <functional>
 
 #include "benchmarks/onnxruntime_api.h"
+#include "benchmarks/repeat_timing.h"
 #include "berth/context.h"
 #include "kernels/reference/reference.h"
 #include "planner/compile.h"
@@ -24,22 +25,6 @@ using neighbour::OnnxRuntime;
 
 constexpr int kOps = 200;
 constexpr int64_t kElements = 4;
-
-struct Times {
-  double best_us = 0, median_us = 0;
-};
-
-Times Measure(int repeats, const std::function<void()>& work) {
-  using Clock = std::chrono::steady_clock;
-  std::vector<double> times;
-  for (int i = 0; i < repeats; ++i) {
-    const Clock::time_point begin = Clock::now();
-    work();
-    times.push_back(std::chrono::duration<double, std::micro>(Clock::now() - begin).count());
-  }
-  std::sort(times.begin(), times.end());
-  return {times[0], times[times.size() / 2]};
-}
 
 void Tell(std::string_view figure, const Times& times, double scale, std::string_view unit) {
   fmt::print("  {:<58} {:>10.3f} {:>10.3f} {}\n", figure, times.best_us * scale,

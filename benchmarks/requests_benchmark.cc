@@ -19,6 +19,7 @@
 #include <random>
 #include <thread>
 
+#include "benchmarks/repeat_timing.h"
 #include "berth/context.h"
 #include "kernels/reference/reference.h"
 #include "npu_sim/conflict_graph.h"
@@ -31,21 +32,6 @@ using Clock = std::chrono::steady_clock;
 using ProgramPointer = std::shared_ptr<const Program>;
 
 constexpr int kTinyCommands = 20000;
-
-struct Times {
-  double best_us = 0, median_us = 0;
-};
-
-Times Measure(int repeats, const std::function<void()>& work) {
-  std::vector<double> times;
-  for (int i = 0; i < repeats; ++i) {
-    const Clock::time_point begin = Clock::now();
-    work();
-    times.push_back(std::chrono::duration<double, std::micro>(Clock::now() - begin).count());
-  }
-  std::sort(times.begin(), times.end());
-  return {times[0], times[times.size() / 2]};
-}
 
 void Tell(std::string_view figure, double best, double median, std::string_view unit,
           std::string_view bar) {

@@ -13,6 +13,7 @@
 #include "base/status.h"
 #include "npu_sim/config.h"
 #include "npu_sim/config_fields.h"
+#include "npu_sim/parse_json.h"
 #include "npu_sim/presets.h"
 
 namespace berth {
@@ -153,16 +154,9 @@ absl::Status CheckKeysKnown(const Json& object, const std::string& prefix,
 }
 
 absl::StatusOr<Json> ParseObject(std::string_view text) {
-  // The one place that meets the library's exceptions: only they carry the position.
-  try {
-    Json root = Json::parse(text);
-    if (!root.is_object()) return InvalidArgument("not a JSON object");
-    return root;
-  } catch (const Json::parse_error& error) {
-    return InvalidArgument("not valid JSON at byte {} of {}", error.byte, text.size());
-  } catch (const Json::out_of_range&) {
-    return InvalidArgument("a number that no double holds, in {} bytes of JSON", text.size());
-  }
+  BERTH_ASSIGN_OR_RETURN(Json root, ParseJson<Json>(text));
+  if (!root.is_object()) return InvalidArgument("not a JSON object");
+  return root;
 }
 
 absl::StatusOr<NpuConfig> ParseExtending(std::string_view json_text, int depth);

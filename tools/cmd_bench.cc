@@ -1,11 +1,11 @@
 // berth bench pool [TRACE.csv]: the dynamic pool beside the process's malloc.
 #include <memory>
 
+#include "base/write_file.h"
 #include "runtime/bundle/mapping.h"
 #include "tools/command.h"
 #include "tools/json_output.h"
 #include "tools/pool_replay.h"
-#include "tools/write_file.h"
 
 namespace berth {
 namespace {

@@ -5,6 +5,7 @@
 #include <numeric>
 #include <thread>
 
+#include "base/write_file.h"
 #include "berth/context.h"
 #include "runtime/bundle/bundle.h"
 #include "tools/compile_flags.h"
@@ -14,7 +15,6 @@
 #include "tools/progress.h"
 #include "tools/report_text.h"
 #include "tools/stopwatch.h"
-#include "tools/write_file.h"
 
 namespace berth {
 namespace {

@@ -3,6 +3,7 @@
 #include <memory>
 #include <optional>
 
+#include "base/write_file.h"
 #include "tools/command.h"
 #include "tools/inspect_interference.h"
 #include "tools/inspect_memory_map.h"
@@ -12,7 +13,6 @@
 #include "tools/inspect_why.h"
 #include "tools/json_output.h"
 #include "tools/report_text.h"
-#include "tools/write_file.h"
 
 namespace berth {
 namespace {

@@ -4,6 +4,7 @@
 #include <memory>
 #include <thread>
 
+#include "base/write_file.h"
 #include "planner/pool/csv.h"
 #include "planner/pool/plan_pool.h"
 #include "runtime/bundle/mapping.h"
@@ -11,7 +12,6 @@
 #include "tools/json_output.h"
 #include "tools/progress.h"
 #include "tools/stopwatch.h"
-#include "tools/write_file.h"
 
 namespace berth {
 namespace {

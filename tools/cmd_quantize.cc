@@ -1,6 +1,7 @@
 // berth quantize MODEL
 #include <memory>
 
+#include "base/write_file.h"
 #include "kernels/reference/reference.h"
 #include "planner/import_model.h"
 #include "planner/onnx/export.h"
@@ -11,7 +12,6 @@
 #include "tools/quantize_report.h"
 #include "tools/samples.h"
 #include "tools/stopwatch.h"
-#include "tools/write_file.h"
 
 namespace berth {
 namespace {

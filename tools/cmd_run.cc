@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "base/write_file.h"
 #include "berth/context.h"
 #include "npu_sim/sanitizer.h"
 #include "tools/command.h"
@@ -12,7 +13,6 @@
 #include "tools/report_text.h"
 #include "tools/run_trace.h"
 #include "tools/stopwatch.h"
-#include "tools/write_file.h"
 
 namespace berth {
 namespace {

@@ -4,8 +4,8 @@
 #include <charconv>
 #include <cstring>
 
+#include "base/write_file.h"
 #include "runtime/bundle/mapping.h"
-#include "tools/write_file.h"
 
 namespace berth {
 namespace {

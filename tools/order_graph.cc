@@ -5,6 +5,8 @@
 #include <limits>
 #include <map>
 
+#include "npu_sim/parse_json.h"
+
 namespace berth {
 namespace {
 
@@ -15,17 +17,6 @@ constexpr size_t kShownNodes = 20;
 
 std::string Show(const json& value) {
   return value.dump(-1, ' ', false, json::error_handler_t::replace).substr(0, kShownBytes);
-}
-
-absl::StatusOr<json> ParseText(std::string_view text) {
-  // The one place that meets the library's exceptions: only they carry the position.
-  try {
-    return json::parse(text);
-  } catch (const json::parse_error& error) {
-    return InvalidArgument("not valid JSON at byte {} of {}", error.byte, text.size());
-  } catch (const json::out_of_range&) {
-    return InvalidArgument("a number that no double holds, in {} bytes of JSON", text.size());
-  }
 }
 
 absl::StatusOr<const json*> ListOf(const json& root, const char* key) {
@@ -91,7 +82,7 @@ absl::Status ReadEdges(const json& edges, const Numbers& numbers, PlainGraph& gr
 }  // namespace
 
 absl::StatusOr<NamedGraph> ParseOrderGraph(std::string_view text) {
-  BERTH_ASSIGN_OR_RETURN(const json root, ParseText(text));
+  BERTH_ASSIGN_OR_RETURN(const json root, ParseJson<json>(text));
   if (!root.is_object()) return InvalidArgument("not a JSON object");
   BERTH_ASSIGN_OR_RETURN(const json* nodes, ListOf(root, "nodes"));
   BERTH_ASSIGN_OR_RETURN(const json* edges, ListOf(root, "edges"));

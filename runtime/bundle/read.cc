@@ -299,11 +299,11 @@ absl::Status Bundle::ReadMaximum(LoadLevel level) {
   if (!info_.dynamic || !info_.dynamic->maximum) return absl::OkStatus();
   const MaximumPlan& plan = *info_.dynamic->maximum;
   if (plan.contents == nullptr && plan.stored.empty()) return absl::OkStatus();
-  std::shared_ptr<Bundle> maximum(new Bundle());
   const auto load = [&]() -> absl::Status {
     if (plan.contents != nullptr) {
       BERTH_ASSIGN_OR_RETURN(maximum_, FromContents(*plan.contents, level));
     } else {
+      std::shared_ptr<Bundle> maximum(new Bundle());
       maximum->owner_ = owner_;
       BERTH_RETURN_IF_ERROR(maximum->Read(plan.stored, level));
       maximum_ = std::move(maximum);

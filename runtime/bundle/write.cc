@@ -1,13 +1,9 @@
-#include <unistd.h>
 #include <xxhash.h>
 
-#include <cerrno>
-#include <cstdio>
 #include <cstring>
-#include <filesystem>
-#include <system_error>
 
 #include "base/checked_math.h"
+#include "base/write_file.h"
 #include "bundle_generated.h"
 #include "runtime/bundle/bundle.h"
 #include "runtime/bundle/dynamic_model.h"
@@ -109,11 +105,6 @@ Section SectionOf(SectionKind kind, const std::vector<T>& items) {
   return {kind, items.data(), items.size() * sizeof(T)};
 }
 
-absl::Status SystemError(std::string_view action, const std::string& path, int error) {
-  return FailedPrecondition("{} '{}': {}", action, path,
-                            std::error_code(error, std::generic_category()).message());
-}
-
 std::vector<std::byte> JoinSections(const std::vector<Section>& sections, uint64_t fingerprint) {
   std::vector<SectionEntry> table;
   int64_t end_bytes = kBundlePageBytes;
@@ -137,17 +128,6 @@ std::vector<std::byte> JoinSections(const std::vector<Section>& sections, uint64
   return file;
 }
 
-absl::Status WriteFile(const std::string& path, const std::vector<std::byte>& bytes) {
-  std::FILE* file = std::fopen(path.c_str(), "wb");
-  if (file == nullptr) return SystemError("cannot create", path, errno);
-  absl::Status status;
-  if (std::fwrite(bytes.data(), 1, bytes.size(), file) != bytes.size()) {
-    status = SystemError("cannot write", path, errno);
-  }
-  if (std::fclose(file) != 0 && status.ok()) status = SystemError("cannot write", path, errno);
-  return status;
-}
-
 }  // namespace
 
 std::vector<std::byte> SerializeBundle(const BundleContents& contents) {
@@ -168,13 +148,8 @@ std::vector<std::byte> SerializeBundle(const BundleContents& contents) {
 }
 
 absl::Status WriteBundle(const std::string& path, const BundleContents& contents) {
-  const std::string temporary = fmt::format("{}.{}.tmp", path, getpid());
-  absl::Status status = WriteFile(temporary, SerializeBundle(contents));
-  if (status.ok() && std::rename(temporary.c_str(), path.c_str()) != 0) {
-    status = SystemError("cannot create", path, errno);
-  }
-  if (!status.ok()) std::remove(temporary.c_str());
-  return status;
+  const std::vector<std::byte> bytes = SerializeBundle(contents);
+  return WriteFile(path, {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
 }
 
 }  // namespace berth

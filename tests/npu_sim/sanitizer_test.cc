@@ -12,6 +12,7 @@
 #include "npu_sim/access.h"
 #include "npu_sim/sanitizer/footprint.h"
 #include "npu_sim/verify.h"
+#include "tests/npu_sim/access_bytes.h"
 #include "tests/npu_sim/example_program.h"
 #include "tests/npu_sim/sanitizer_testing.h"
 
@@ -147,18 +148,6 @@ std::set<int64_t> BytesOf(const sanitizer::Footprint& footprint) {
   sanitizer::ForEachRun(footprint, [&](int64_t begin, int64_t end) {
     for (int64_t byte = begin; byte < end; ++byte) bytes.insert(byte);
   });
-  return bytes;
-}
-
-std::set<int64_t> BytesOf(const Access& a) {
-  std::set<int64_t> bytes;
-  for (int64_t i = 0; i < a.extent[0]; ++i)
-    for (int64_t j = 0; j < a.extent[1]; ++j)
-      for (int64_t k = 0; k < a.extent[2]; ++k)
-        for (int64_t l = 0; l < a.extent[3]; ++l)
-          for (int64_t u = 0; u < a.run_bytes; ++u)
-            bytes.insert(a.offset_bytes + i * a.stride_bytes[0] + j * a.stride_bytes[1] +
-                         k * a.stride_bytes[2] + l * a.stride_bytes[3] + u);
   return bytes;
 }
 

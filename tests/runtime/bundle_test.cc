@@ -6,6 +6,7 @@
 #include <functional>
 #include <set>
 
+#include "tests/planner/model_builder.h"
 #include "tests/runtime/bundle_file.h"
 #include "tests/runtime/run_testing.h"
 

@@ -8,6 +8,7 @@
 #include "npu_sim/verify.h"
 #include "tests/npu_sim/example_program.h"
 #include "tests/npu_sim/sanitizer_testing.h"
+#include "tests/planner/model_builder.h"
 #include "tests/runtime/bundle_file.h"
 #include "tests/runtime/run_testing.h"
 

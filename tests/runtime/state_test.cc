@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "planner/states.h"
+#include "tests/planner/model_builder.h"
 #include "tests/planner/tflite_testing.h"
 #include "tests/runtime/bundle_file.h"
 #include "tests/runtime/run_testing.h"

@@ -1,4 +1,4 @@
-#include "tools/write_file.h"
+#include "base/write_file.h"
 
 #include <unistd.h>
 
