@@ -293,6 +293,52 @@ void MeasureTwo(const ProgramPointer& program) {
        "x", "1.9");
 }
 
+// How long a run goes on that is to stop, anywhere within it: median and worst.
+void MeasureStop(const ProgramPointer& program) {
+  constexpr int kStops = 200;
+  ArenaPool pool;
+  const std::unique_ptr<Context> context = NewContext(program, pool);
+  Buffers buffers(*program);
+  const double run_us =
+      Measure(5, [&] {
+        if (absl::Status s = context->Run(buffers.inputs, buffers.outputs); !s.ok()) {
+          Fail(s);
+        }
+      }).best_us;
+  std::mt19937 random(1);
+  std::uniform_real_distribution<double> moment_us(0, run_us);
+  for (const bool cancel : {true, false}) {
+    std::vector<double> late_us;
+    for (int i = 0; i < kStops; ++i) {
+      const Clock::time_point when =
+          Clock::now() + std::chrono::microseconds(static_cast<int64_t>(moment_us(random)));
+      RunOptions run;
+      if (!cancel) run.deadline = when;
+      Clock::time_point begin = when, end;
+      std::thread other([&] {
+        if (!cancel) return;
+        std::this_thread::sleep_until(when);
+        begin = Clock::now();
+        context->Cancel();
+      });
+      const absl::Status status = context->Run(buffers.inputs, buffers.outputs, run);
+      end = Clock::now();
+      other.join();
+      if (status.ok()) {
+        (void)context->Run(buffers.inputs, buffers.outputs);  // the cancel that came too late
+      } else {
+        late_us.push_back(std::chrono::duration<double, std::micro>(end - begin).count());
+      }
+    }
+    std::sort(late_us.begin(), late_us.end());
+    if (late_us.empty()) continue;
+    Tell(fmt::format("{} (median, worst of {})",
+                     cancel ? "a cancel takes effect after" : "a deadline is overrun by",
+                     late_us.size()),
+         late_us[late_us.size() / 2], late_us.back(), "us", "1000");
+  }
+}
+
 // What contexts take beside the weights, as the process sees it.
 void MeasureBytes(const ProgramPointer& program) {
   constexpr int kContexts = 8;
@@ -331,6 +377,7 @@ int Main(int argc, char** argv) {
   MeasureLoad(path, LoadLevel::kTrusted, "1", "3");
   MeasureLoad(path, LoadLevel::kFull, "60", "");
   MeasureBytes(*program);
+  MeasureStop(*program);
   MeasureTwo(*program);
   if (argc <= 1) std::filesystem::remove(path);
   return 0;

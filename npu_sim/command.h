@@ -43,7 +43,7 @@ enum class Opcode : uint8_t {
   // DMA. Extents e0..e3 (outermost first); element [i0,i1,i2,i3] of `in0` goes to that of `out`.
   kDmaLoad = 1,   // DRAM -> scratchpad
   kDmaStore = 2,  // scratchpad -> DRAM
-  kDmaFill = 3,   // params.fill.pattern (one element of out.dtype, in the low bytes) -> out
+  kDmaFill = 3,   // params.dma.pattern (one element of out.dtype, in the low bytes) -> out
   // Indirect: row r of e0 is a block of e1 x e2 x e3 elements; in1 holds the row numbers (int32 or
   // int64 in scratchpad, stride[0] apart). A number outside [-row_limit, row_limit) fails the run;
   // negative numbers count from the end.

@@ -11,6 +11,10 @@
 namespace berth {
 namespace {
 
+// Programs of models take 40 to 1,600 steps a command; a step is about a nanosecond.
+constexpr int64_t kFreeSteps = int64_t{1} << 26;
+constexpr int64_t kStepsPerCommand = int64_t{1} << 13;
+
 // What most comparisons need of an access; the whole of it is looked at only where these meet.
 struct Extent {
   int64_t begin_bytes = 0, end_bytes = 0;
@@ -27,20 +31,24 @@ class Granules {
         lists_(static_cast<size_t>(CeilDiv(size_bytes, granule_bytes_))) {}
 
   // Reports the earlier accesses that conflict with `access` and are not known to come before it,
-  // then adds it.
-  void Visit(uint32_t command, const Access& access, Ancestors& ancestors,
-             std::vector<uint32_t>& found) {
+  // then adds it. Returns how many records it looked at.
+  int64_t Visit(uint32_t command, const Access& access, Ancestors& ancestors,
+                std::vector<uint32_t>& found) {
     const auto id = static_cast<uint32_t>(extents_.size());
     extents_.push_back({access.offset_bytes, access.end_bytes(), command});
     accesses_.push_back(access);
+    int64_t steps = 0;
     const int64_t last = (extents_[id].end_bytes - 1) / granule_bytes_;
     for (int64_t g = access.offset_bytes / granule_bytes_; g <= last; ++g) {
       Lists& lists = lists_[static_cast<size_t>(g)];
+      steps += 1 + static_cast<int64_t>(lists.writes.size());
+      if (access.is_write) steps += static_cast<int64_t>(lists.reads.size());
       if (access.is_write) Look(lists.reads, id, ancestors, found);
       Look(lists.writes, id, ancestors, found);
       if (access.is_write) Supersede(lists, g, id);
       (access.is_write ? lists.writes : lists.reads).push_back(id);
     }
+    return steps;
   }
 
  private:
@@ -115,19 +123,23 @@ class HazardFinder {
     ancestors_.Begin(index);
     for (const Access& access : CollectAccesses(command)) {
       if (access.run_bytes <= 0) continue;
-      if (access.space == MemorySpace::kScratchpad)
-        scratchpad_.Visit(index, access, ancestors_, found);
-      if (access.space == MemorySpace::kAccumulator)
-        accumulator_.Visit(index, access, ancestors_, found);
-      if (access.space == MemorySpace::kDram && writable_[access.region]) {
-        regions_[access.region].Visit(index, access, ancestors_, found);
+      if (Granules* granules = GranulesOf(access)) {
+        steps_ += granules->Visit(index, access, ancestors_, found);
       }
     }
     KeepNecessary(found);
     ancestors_.End();
   }
+  int64_t steps() const { return steps_; }
 
  private:
+  // Null where nobody writes.
+  Granules* GranulesOf(const Access& access) {
+    if (access.space == MemorySpace::kScratchpad) return &scratchpad_;
+    if (access.space == MemorySpace::kAccumulator) return &accumulator_;
+    return writable_[access.region] ? &regions_[access.region] : nullptr;
+  }
+
   // An edge that was found early may follow from one that was found late.
   void KeepNecessary(std::vector<uint32_t>& found) {
     std::sort(found.begin(), found.end(), std::greater<>());
@@ -145,7 +157,19 @@ class HazardFinder {
   Granules scratchpad_, accumulator_;
   std::vector<Granules> regions_;
   std::vector<bool> writable_;
+  int64_t steps_ = 0;
 };
+
+// Those before `end` that no other command before `end` follows.
+std::vector<uint32_t> LastCommands(const Hazards& hazards, uint32_t end) {
+  std::vector<bool> is_followed(end);
+  for (const uint32_t earlier : hazards.predecessors) is_followed[earlier] = true;
+  std::vector<uint32_t> last;
+  for (uint32_t i = 0; i < end; ++i) {
+    if (!is_followed[i]) last.push_back(i);
+  }
+  return last;
+}
 
 }  // namespace
 
@@ -153,11 +177,19 @@ Hazards ComputeHazards(const ProgramView& program) {
   Hazards hazards;
   hazards.begin.reserve(program.commands.size() + 1);
   hazards.begin.push_back(0);
+  const int64_t most_steps =
+      kFreeSteps + kStepsPerCommand * static_cast<int64_t>(program.commands.size());
   HazardFinder finder(program);
+  bool in_program_order = false;
   std::vector<uint32_t> found;
-  for (size_t i = 0; i < program.commands.size(); ++i) {
-    found.clear();
-    finder.Visit(static_cast<uint32_t>(i), program.commands[i], found);
+  for (uint32_t i = 0; i < program.commands.size(); ++i) {
+    if (finder.steps() <= most_steps) {
+      found.clear();
+      finder.Visit(i, program.commands[i], found);
+    } else {
+      found = in_program_order ? std::vector<uint32_t>{i - 1} : LastCommands(hazards, i);
+      in_program_order = true;
+    }
     hazards.predecessors.insert(hazards.predecessors.end(), found.begin(), found.end());
     hazards.begin.push_back(static_cast<uint32_t>(hazards.predecessors.size()));
   }

@@ -19,7 +19,9 @@ struct Hazards {
   std::vector<uint32_t> predecessors;  // predecessors[begin[i] .. begin[i+1]) of command i
 };
 
-// Cost: O(accesses x records per granule).
+// Cost: O(accesses x records per granule). A program in which nearly every two accesses have to be
+// compared gets so far that the steps stay within a bound by the number of commands; what is left
+// of it is ordered as it stands, each command after all before it.
 Hazards ComputeHazards(const ProgramView& program);
 
 // The same edges turned round, ready for a counting executor.

@@ -35,6 +35,10 @@ int64_t ScratchBytes(const Command& command);
 // command only, never on threads, so results are the same bits for any number of threads.
 int PartCount(const Command& command);
 
+// Innermost steps of the longest part, taps of a window counted: about a nanosecond each on the
+// host. What a host call does beside is not known.
+int64_t StepsPerPart(const Command& command);
+
 // Executes part `part` of PartCount(command). The command must have passed VerifyCommand. Fails
 // only where the data can make it fail (an index out of range, a host function).
 absl::Status ExecuteCommand(const Command& command, int part, const MemoryMap& memory,

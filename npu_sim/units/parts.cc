@@ -1,11 +1,16 @@
 #include "npu_sim/units/parts.h"
 
+#include "base/checked_math.h"
 #include "base/dtype.h"
 
 namespace berth {
 namespace {
 
-constexpr int64_t kMaxParts = 16;
+// Enough for the threads of a host. More only where a part would take longer than a run that is to
+// stop may go on, about a millisecond.
+constexpr int64_t kUsualParts = 16;
+constexpr int64_t kLongPart = 16;  // in units of what each kind of command calls a part
+constexpr int64_t kMostParts = 1024;
 constexpr int64_t kMacsPerPart = int64_t{1} << 20;
 constexpr int64_t kDmaBytesPerPart = int64_t{1} << 18;
 constexpr int64_t kElementsPerPart = int64_t{1} << 16;
@@ -19,8 +24,9 @@ int64_t Product(const Command& c) {
   return int64_t{c.extent[0]} * c.extent[1] * c.extent[2] * c.extent[3];
 }
 
-int ClampParts(int64_t wanted, int64_t extent) {
-  return static_cast<int>(std::max<int64_t>(1, std::min({wanted, extent, kMaxParts})));
+int ClampParts(int64_t wanted, int64_t available) {
+  const int64_t most = std::clamp(wanted / kLongPart, kUsualParts, kMostParts);
+  return static_cast<int>(std::max<int64_t>(1, std::min({wanted, available, most})));
 }
 
 // The longest of `loops`, the outermost where several could give all wanted parts.
@@ -38,9 +44,9 @@ int64_t WindowTaps(const Window& w) { return int64_t{w.kernel_height} * w.kernel
 PartPlan PlanGemmParts(const Command& c) {
   const int64_t wanted = Product(c) / kMacsPerPart;
   PartPlan best{0, ClampParts(wanted, c.extent[0])};
-  const int by_rows = ClampParts(std::min(wanted, c.extent[1] / kRowsPerPart), c.extent[1]);
+  const int by_rows = ClampParts(wanted, c.extent[1] / kRowsPerPart);
   if (by_rows > best.count) best = {1, by_rows};
-  const int by_columns = ClampParts(std::min(wanted, c.extent[2] / kColumnsPerPart), c.extent[2]);
+  const int by_columns = ClampParts(wanted, c.extent[2] / kColumnsPerPart);
   if (by_columns > best.count) best = {2, by_columns};
   return best;
 }
@@ -48,10 +54,10 @@ PartPlan PlanGemmParts(const Command& c) {
 PartPlan PlanConvParts(const Command& c) {
   const int64_t wanted = Product(c) * WindowTaps(c.params.matrix.window) / kMacsPerPart;
   const int64_t pixels = int64_t{c.extent[0]} * c.extent[1];
-  PartPlan best{0, ClampParts(std::min(wanted, pixels / kRowsPerPart), c.extent[0])};
+  PartPlan best{0, ClampParts(wanted, std::min<int64_t>(pixels / kRowsPerPart, c.extent[0]))};
   const bool gathers = WindowTaps(c.params.matrix.window) > 1;
   const int64_t columns = gathers ? kColumnsPerGatheringPart : kColumnsPerPart;
-  const int by_columns = ClampParts(std::min(wanted, c.extent[2] / columns), c.extent[2]);
+  const int by_columns = ClampParts(wanted, c.extent[2] / columns);
   if (by_columns > best.count) best = {2, by_columns};
   return best;
 }
@@ -111,6 +117,14 @@ PartPlan PlanParts(const Command& c) {
     default:  // element by element
       return BestLoop(c, Product(c) / kElementsPerPart, {0, 1, 2, 3});
   }
+}
+
+int64_t StepsPerPart(const Command& c) {
+  const bool is_matrix_window = c.opcode == Opcode::kConv || c.opcode == Opcode::kDepthwise;
+  const int64_t taps = is_matrix_window            ? WindowTaps(c.params.matrix.window)
+                       : c.opcode == Opcode::kPool ? WindowTaps(c.params.vector.window)
+                                                   : 1;
+  return CeilDiv(Product(c) * taps, int64_t{PlanParts(c).count});
 }
 
 PartRanges RangesOfPart(const Command& command, int part) {

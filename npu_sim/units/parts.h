@@ -2,7 +2,8 @@
 //
 // Depends on the command only. A part owns whole iterations of the loop, so parts write disjoint
 // bytes and each output is computed by exactly one part with the same arithmetic for any number of
-// threads. A part has at least ~1 MMAC, 256 KiB of DMA or 64 Ki vector elements; at most 16 parts.
+// threads. A part has at least ~1 MMAC, 256 KiB of DMA or 64 Ki vector elements; at most 16 parts,
+// or as many as make a part 16 times as much, up to 1024.
 #pragma once
 
 #include <algorithm>

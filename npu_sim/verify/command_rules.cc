@@ -13,7 +13,7 @@ namespace verify {
 namespace {
 
 constexpr int64_t kMaxReach = int64_t{1} << 48;  // bytes that one loop or offset may span
-constexpr int64_t kMaxSteps = int64_t{1} << 40;  // innermost steps of one command
+constexpr int64_t kMaxSteps = int64_t{1} << 36;  // innermost steps of one command
 
 using OperandArray = std::array<const Operand*, 5>;
 constexpr std::array<std::string_view, 5> kOperandNames = {"out", "in0", "in1", "in2", "acc"};
@@ -25,7 +25,7 @@ std::string CheckShape(const Command& c) {
   int64_t steps = 1;
   for (int32_t extent : c.extent) {
     if (extent < 1) return fmt::format("extent {} is below 1", extent);
-    if (steps > kMaxSteps / extent) return "the extents exceed 2^40 steps";
+    if (steps > kMaxSteps / extent) return "the extents exceed 2^36 steps";
     steps *= extent;
   }
   const bool flat = c.opcode == Opcode::kDepthwise || c.opcode == Opcode::kPool;
@@ -64,7 +64,7 @@ std::string CheckWindow(const Command& c) {
   }
   const int64_t taps = int64_t{w.kernel_height} * w.kernel_width;
   const int64_t steps = int64_t{c.extent[0]} * c.extent[1] * c.extent[2] * c.extent[3];
-  return steps > kMaxSteps / taps ? "the window exceeds 2^40 steps" : "";
+  return steps > kMaxSteps / taps ? "the window exceeds 2^36 steps" : "";
 }
 
 // Loops that operand `i` of a matrix command, pool or interpolate does not have (bit per loop).

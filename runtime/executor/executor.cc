@@ -13,6 +13,10 @@ namespace {
 constexpr int64_t kCacheLineBytes = 64;
 constexpr int kSpinsBeforeYield = 64;
 constexpr std::chrono::microseconds kWatchdogStep{100};
+// Reading the clock costs as much as a small command. Together the brief parts between two looks
+// take less than a millisecond.
+constexpr int64_t kBriefSteps = int64_t{1} << 14;
+constexpr int kBriefPartsPerLook = 16;
 
 void Pause() { __builtin_ia32_pause(); }
 
@@ -46,10 +50,13 @@ ExecutionPlan MakeExecutionPlan(absl::Span<const Command> commands,
   plan.commands = commands;
   plan.conflicts = conflicts;
   plan.part_counts.reserve(commands.size());
+  plan.is_brief.reserve(commands.size());
   for (size_t i = 0; i < commands.size(); ++i) {
     const int parts = PartCount(commands[i]);
     plan.part_counts.push_back(static_cast<uint16_t>(parts));
     plan.part_total += parts;
+    plan.is_brief.push_back(commands[i].opcode != Opcode::kHostCall &&
+                            StepsPerPart(commands[i]) <= kBriefSteps);
     plan.scratch_bytes = std::max(plan.scratch_bytes, ScratchBytes(commands[i]));
     if (conflicts.predecessor_count[i] == 0) plan.roots.push_back(static_cast<uint32_t>(i));
   }
@@ -61,8 +68,9 @@ int64_t WorkingBytes(const ExecutionPlan& plan, int workers) {
   return LayOutWorking(plan, workers).size_bytes;
 }
 
-absl::Span<std::byte> Executor::ScratchOf(int worker) {
-  return {scratch_ + plan_.scratch_bytes * worker, static_cast<size_t>(plan_.scratch_bytes)};
+Executor::Worker Executor::MakeWorker(int number) const {
+  return {number,
+          {scratch_ + plan_.scratch_bytes * number, static_cast<size_t>(plan_.scratch_bytes)}};
 }
 
 absl::Status Executor::Run(const ExecutorRun& run) {
@@ -92,23 +100,31 @@ absl::Status Executor::Run(const ExecutorRun& run) {
 }
 
 absl::Status Executor::RunInline() {
-  const absl::Span<std::byte> scratch = ScratchOf(0);
+  Worker worker = MakeWorker(0);
   for (size_t i = 0; i < plan_.commands.size(); ++i) {
     for (int part = 0; part < plan_.part_counts[i]; ++part) {
       BERTH_RETURN_IF_ERROR(
-          Execute({static_cast<uint32_t>(i), static_cast<uint32_t>(part)}, 0, scratch));
+          Execute({static_cast<uint32_t>(i), static_cast<uint32_t>(part)}, worker));
     }
   }
   return absl::OkStatus();
 }
 
-absl::Status Executor::Execute(Work work, int worker, absl::Span<std::byte> scratch) {
-  BERTH_RETURN_IF_ERROR(CheckStop(run_->stop));
+absl::Status Executor::CheckStopBefore(uint32_t command, Worker& worker) const {
+  if (plan_.is_brief[command] && ++worker.brief_parts < kBriefPartsPerLook) {
+    return CheckStop({run_->stop.cancel, std::nullopt});
+  }
+  worker.brief_parts = 0;
+  return CheckStop(run_->stop);
+}
+
+absl::Status Executor::Execute(Work work, Worker& worker) {
+  BERTH_RETURN_IF_ERROR(CheckStopBefore(work.command, worker));
   const absl::Status status = CatchNoMemory([&] {
     return run_->timeline != nullptr || run_->fault != nullptr
-               ? ExecuteObserved(work, worker, scratch)
+               ? ExecuteObserved(work, worker)
                : ExecuteCommand(plan_.commands[work.command], static_cast<int>(work.part),
-                                run_->memory, scratch, run_->host_functions);
+                                run_->memory, worker.scratch, run_->host_functions);
   });
   if (status.ok()) return status;
   const Command& command = plan_.commands[work.command];
@@ -116,14 +132,15 @@ absl::Status Executor::Execute(Work work, int worker, absl::Span<std::byte> scra
                                       OpcodeName(command.opcode), command.op));
 }
 
-absl::Status Executor::ExecuteObserved(Work work, int worker, absl::Span<std::byte> scratch) {
+absl::Status Executor::ExecuteObserved(Work work, const Worker& worker) {
   if (run_->fault != nullptr && run_->fault->command == work.command) return Inject(*run_->fault);
   HostTimeline* const timeline = run_->timeline;
-  HostSpan span{work.command, static_cast<uint16_t>(work.part), static_cast<uint16_t>(worker)};
+  HostSpan span{work.command, static_cast<uint16_t>(work.part),
+                static_cast<uint16_t>(worker.number)};
   if (timeline != nullptr) span.begin_ns = timeline->Now();
   const absl::Status status =
       ExecuteCommand(plan_.commands[work.command], static_cast<int>(work.part), run_->memory,
-                     scratch, run_->host_functions);
+                     worker.scratch, run_->host_functions);
   if (timeline != nullptr) {
     span.end_ns = timeline->Now();
     timeline->Add(span);
@@ -213,8 +230,8 @@ void Executor::Fail(absl::Status status) {
   if (failed_.compare_exchange_strong(expected, true)) failure_ = std::move(status);
 }
 
-void Executor::WorkerLoop(int worker) {
-  const absl::Span<std::byte> scratch = ScratchOf(worker);
+void Executor::WorkerLoop(int number) {
+  Worker worker = MakeWorker(number);
   Work work;
   bool has_work = false;
   int idle_spins = 0;
@@ -229,7 +246,7 @@ void Executor::WorkerLoop(int worker) {
       continue;
     }
     idle_spins = 0;
-    absl::Status status = Execute(work, worker, scratch);
+    absl::Status status = Execute(work, worker);
     if (!status.ok()) return Fail(std::move(status));
     const bool last_part = parts_left_[work.command].fetch_sub(1, std::memory_order_acq_rel) == 1;
     has_work = last_part && Finish(work.command, work);

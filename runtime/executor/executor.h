@@ -5,8 +5,9 @@
 // helpers from an arena, who come when they can and without whom it gets on as well. An executor
 // owns no memory and a run allocates nothing: counters, queue and the workers' scratch stand in
 // bytes of the caller's. Results do not depend on the number of workers: commands that conflict run
-// in program order, and a command's parts are fixed. A run that is to stop does so before the next
-// part of a command. Cost: O(commands + conflicts), a few atomic operations per command.
+// in program order, and a command's parts are fixed. A run that is cancelled stops before the next
+// part of a command; the clock is read before each part that may take long, and now and then
+// between brief ones. Cost: O(commands + conflicts), a few atomic operations per command.
 #pragma once
 
 #include <tbb/task_arena.h>
@@ -31,6 +32,7 @@ struct ExecutionPlan {
   absl::Span<const Command> commands;
   ConflictGraphView conflicts;
   std::vector<uint16_t> part_counts;  // per command
+  std::vector<uint8_t> is_brief;      // per command: each part is over in tens of microseconds
   std::vector<uint32_t> roots;        // commands without predecessors
   int64_t part_total = 0;
   int64_t scratch_bytes = 0;  // per worker
@@ -74,12 +76,17 @@ class Executor {
     uint32_t command = 0;
     uint32_t part = 0;
   };
+  struct Worker {
+    int number = 0;
+    absl::Span<std::byte> scratch;
+    int brief_parts = 0;  // since it looked at the clock
+  };
   // Each entry is written once a run: 0 while empty, else (command + 1) << 16 | part.
   using QueueEntry = std::atomic<uint64_t>;
 
   absl::Status RunInline();
   void Reset();
-  void WorkerLoop(int worker);
+  void WorkerLoop(int number);
   void Push(Work work);
   bool Pop(Work& work);
   // Gives out the parts of a ready command: the first to the caller, the others to the queue.
@@ -88,11 +95,12 @@ class Executor {
   bool Finish(uint32_t command, Work& next);
   void Fail(absl::Status status);
   // Looks whether it is to stop, executes, and records when where a timeline is given.
-  absl::Status Execute(Work work, int worker, absl::Span<std::byte> scratch);
+  absl::Status Execute(Work work, Worker& worker);
   // What is not every run's: faults, timelines.
-  absl::Status ExecuteObserved(Work work, int worker, absl::Span<std::byte> scratch);
+  absl::Status ExecuteObserved(Work work, const Worker& worker);
+  absl::Status CheckStopBefore(uint32_t command, Worker& worker) const;
   absl::Status Inject(const FaultInjection& fault) const;
-  absl::Span<std::byte> ScratchOf(int worker);
+  Worker MakeWorker(int number) const;
 
   const ExecutionPlan& plan_;
   const std::shared_ptr<HelperGate> gate_;  // kept by helpers, who may come when all is over

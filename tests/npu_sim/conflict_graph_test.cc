@@ -1,6 +1,7 @@
 // The conflict graph against a naive one: every pair of commands, every pair of accesses.
 #include "npu_sim/conflict_graph.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -14,6 +15,7 @@
 namespace berth {
 namespace {
 
+using testing::ElementsAre;
 using B = testing_support::ProgramBuilder;
 
 bool CommandsConflict(const TileProgram& program, size_t a, size_t b) {
@@ -130,6 +132,42 @@ TEST(ConflictGraph, OrdersWhatLiesFarBack) {
       for (const uint32_t p : found[c]) before[p] = true;
     }
     for (const uint32_t p : naive[i]) ASSERT_TRUE(before[p]) << p << " before " << i;
+  }
+}
+
+// Copies out of one granule, which nothing supersedes, before fills in it, each of which would have
+// to look at all of them: the finder gives up, and what is left stands in a row.
+TEST(ConflictGraph, HasABoundWhereEverythingMustBeCompared) {
+  constexpr int32_t kReads = 24000, kWrites = 24000, kFar = 64;
+  B builder;
+  const uint32_t slot = builder.Slot(MemorySpace::kScratchpad, 0, kFar + 4 * kReads + kWrites);
+  for (int32_t i = 0; i < kReads; ++i) {
+    builder.Add(B::Make(Opcode::kCopy, B::kVector, {1, 1, 1, 1},
+                        builder.InSlot(slot, {0, 0, 0, 4}, kFar + 4 * i),
+                        builder.InSlot(slot, {0, 0, 0, 4}, 0)));
+  }
+  for (int32_t i = 0; i < kWrites; ++i) {
+    builder.Add(B::Make(Opcode::kDmaFill, 0, {1, 1, 1, 1},
+                        builder.InSlot(slot, {0, 0, 0, 4}, 4 + 4 * (i % 8)), {}));
+  }
+  const TileProgram program = builder.Take();
+  const Hazards hazards = ComputeHazards(program.view());
+  const auto predecessors = [&](uint32_t i) {
+    return absl::MakeConstSpan(hazards.predecessors)
+        .subspan(hazards.begin[i], hazards.begin[i + 1] - hazards.begin[i]);
+  };
+  // The fills rewrite eight words: one after the other on each, with nothing else to follow.
+  EXPECT_THAT(predecessors(kReads + 9), ElementsAre(kReads + 1));
+  uint32_t first = kReads;
+  while (first + 2 < program.commands.size() &&
+         predecessors(first + 1) != absl::MakeConstSpan({first})) {
+    ++first;
+  }
+  ASSERT_LT(first + 2, program.commands.size()) << "it never gave up";
+  // The first of the rest follows each copy and the last fill of each word, the others follow it.
+  EXPECT_EQ(predecessors(first).size(), kReads + 8u);
+  for (uint32_t i = first + 1; i < program.commands.size(); ++i) {
+    ASSERT_THAT(predecessors(i), ElementsAre(i - 1));
   }
 }
 

@@ -349,6 +349,25 @@ TEST(UnitsMatrix, LargeCommandsAreDividedTheSameWayEveryTime) {
   EXPECT_EQ(PartCount(c), 4);  // by output channels
   c.extent[2] = c.extent[3] = 16;
   EXPECT_EQ(PartCount(c), 1);
+  EXPECT_EQ(StepsPerPart(c), 7 * 7 * 9 * 16 * 16);
+}
+
+// No part may keep a run that is to stop waiting.
+TEST(UnitsMatrix, PartsOfHugeCommandsStaySmall) {
+  Command c;
+  c.opcode = Opcode::kGemm;
+  const int32_t extent[] = {1, 8192, 512, 512};
+  std::copy_n(extent, 4, c.extent);
+  EXPECT_EQ(PartCount(c), 128);
+  EXPECT_EQ(StepsPerPart(c), int64_t{1} << 24);
+  c.extent[1] = 4096;  // by rows or columns, of which each part has 64 at least
+  c.extent[2] = 2048;
+  EXPECT_EQ(PartCount(c), 64);
+  c.opcode = Opcode::kUnary;
+  c.extent[0] = 1 << 18;
+  c.extent[1] = c.extent[2] = 1;
+  c.extent[3] = 1 << 14;
+  EXPECT_EQ(PartCount(c), 1024);
 }
 
 }  // namespace
