@@ -21,7 +21,9 @@ run_tests() {
   if [[ $preset == asan-ubsan ]]; then
     export LSAN_OPTIONS=suppressions=$berth_root/tests/leak_suppressions.txt:print_suppressions=0
   fi
+  SECONDS=0
   build_preset "$preset" "$target"
+  echo "Testing $preset, built in $SECONDS s"
   "${launcher[@]}" ctest --test-dir "$berth_root/build/$preset" --output-on-failure --progress \
     -j "${BERTH_JOBS:-$(nproc)}" "$@"
 }

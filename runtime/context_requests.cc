@@ -98,7 +98,7 @@ absl::Status Context::Start(absl::Span<const ConstTensorView> inputs,
 }
 
 void Context::RunRequest(const std::shared_ptr<RunGate>& gate) {
-  const absl::Status status = CatchNoMemory([&] {
+  absl::Status status = CatchNoMemory([&] {
     return request_.made != nullptr
                ? RunMaking(request_.inputs, *request_.made, request_.options, request_.report)
                : RunInto(request_.inputs, request_.outputs, request_.options, request_.report);
@@ -106,7 +106,7 @@ void Context::RunRequest(const std::shared_ptr<RunGate>& gate) {
   const RunCallback done = std::exchange(request_.done, nullptr);
   RunGate::Callback callback;
   gate->LeaveInto(callback);
-  done(status);
+  done(std::move(status));
   gate->End(callback);
 }
 

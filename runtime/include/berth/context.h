@@ -59,8 +59,8 @@ struct RunOptions {
   SanitizerReport* sanitizer = nullptr;
 };
 
-// Told how a run in the background ended.
-using RunCallback = std::function<void(const absl::Status& status)>;
+// Told how a run in the background ended. The status is the callback's alone.
+using RunCallback = std::function<void(absl::Status status)>;
 
 class DynamicStates;
 class RunGate;
