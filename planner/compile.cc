@@ -9,6 +9,7 @@
 #include "npu_sim/conflict_graph.h"
 #include "npu_sim/verify.h"
 #include "planner/bounds.h"
+#include "planner/cancel.h"
 #include "planner/compile_dynamic.h"
 #include "planner/describe_values.h"
 #include "planner/dynamic_dims.h"
@@ -70,6 +71,11 @@ void Dump(const CompileOptions& options, std::string_view stage, MakeText&& make
   if (options.dump) options.dump(stage, make_text());
 }
 
+absl::Status BeginStage(const CompileOptions& options, CompileStage stage) {
+  if (options.on_stage) options.on_stage(stage);
+  return CheckCancelled(options.cancel);
+}
+
 std::string DumpTiles(const LoweredProgram& lowered) {
   std::string text;
   for (const OpInfo& op : lowered.ops) {
@@ -79,6 +85,7 @@ std::string DumpTiles(const LoweredProgram& lowered) {
 }
 
 absl::Status Prepare(const CompileOptions& options, Stages& stages) {
+  BERTH_RETURN_IF_ERROR(BeginStage(options, CompileStage::kGraph));
   PrepareOptions prepare;
   prepare.evaluator = options.evaluator;
   prepare.fuse = options.fuse;
@@ -96,6 +103,7 @@ absl::Status Prepare(const CompileOptions& options, Stages& stages) {
 }
 
 absl::Status PlanMemory(const CompileOptions& options, Stages& stages) {
+  BERTH_RETURN_IF_ERROR(BeginStage(options, CompileStage::kOrder));
   BERTH_ASSIGN_OR_RETURN(stages.dram,
                          PlanDram(stages.graph, options.pool_budget_bytes, options.reorder));
   Dump(options, "order", [&] {
@@ -140,7 +148,8 @@ absl::Status CheckDramCapacity(const TileProgram& program, const NpuConfig& conf
                            total_bytes - config.dram.size_bytes);
 }
 
-absl::Status MakeProgram(const CompileOptions& options, Stages& stages) {
+absl::Status MakeSchedule(const CompileOptions& options, Stages& stages) {
+  BERTH_RETURN_IF_ERROR(BeginStage(options, CompileStage::kSchedule));
   BERTH_RETURN_IF_ERROR(CheckValueSizes(stages.graph, options.config));
   ScheduleOptions schedule_options;
   schedule_options.double_buffer = options.double_buffer;
@@ -153,6 +162,7 @@ absl::Status MakeProgram(const CompileOptions& options, Stages& stages) {
   schedule_options.pool_budget_bytes = options.pool_budget_bytes;
   schedule_options.storage = stages.dram.storage_options;
   schedule_options.progress = options.progress;
+  schedule_options.cancel = options.cancel;
   BERTH_ASSIGN_OR_RETURN(stages.schedule,
                          ScheduleProgram(stages.graph, options.config, schedule_options));
   if (stages.schedule.is_reordered) {
@@ -163,6 +173,11 @@ absl::Status MakeProgram(const CompileOptions& options, Stages& stages) {
   }
   Dump(options, "tiles", [&] { return DumpTiles(stages.schedule.lowered); });
   Dump(options, "program", [&] { return DumpProgram(stages.schedule.emitted.program.view()); });
+  return absl::OkStatus();
+}
+
+absl::Status Prove(const CompileOptions& options, Stages& stages) {
+  BERTH_RETURN_IF_ERROR(BeginStage(options, CompileStage::kProof));
   const TileProgram& program = stages.schedule.emitted.program;
   BERTH_RETURN_IF_ERROR(CheckDramCapacity(program, options.config));
   std::future<ConflictGraph> conflicts = std::async(
@@ -230,7 +245,8 @@ absl::StatusOr<BundleContents> CompileStatic(Graph graph, const CompileOptions& 
   }
   BERTH_RETURN_IF_ERROR(Prepare(options, stages));
   BERTH_RETURN_IF_ERROR(PlanMemory(options, stages));
-  BERTH_RETURN_IF_ERROR(MakeProgram(options, stages));
+  BERTH_RETURN_IF_ERROR(MakeSchedule(options, stages));
+  BERTH_RETURN_IF_ERROR(Prove(options, stages));
   BundleContents contents = ToContents(options, std::move(stages));
   // The interface keeps the model's names, whatever values stand behind it.
   for (size_t i = 0; i < output_names.size(); ++i) contents.outputs[i].name = output_names[i];
@@ -247,20 +263,27 @@ absl::StatusOr<BundleContents> CompileAny(Graph graph, const CompileOptions& opt
   return CompileDynamic(std::move(graph), options);
 }
 
-absl::StatusOr<BundleContents> CompileFile(const std::string& path, const CompileOptions& options) {
-  const auto begin = std::chrono::steady_clock::now();
+ImportOptions ToImportOptions(const CompileOptions& options) {
   ImportOptions import;
   import.input_shapes = options.input_shapes;
   import.shapes_by_position = options.shapes_by_position;
   import.constant_inputs = options.constant_inputs;
   import.state_mode = options.state_mode;
   import.free_shapes = options.dynamic;
-  BERTH_ASSIGN_OR_RETURN(Graph graph, ImportModelFile(path, import));
-  BERTH_RETURN_IF_ERROR(
-      Annotate(BindStates(options.states, graph), fmt::format("model '{}'", path)));
+  import.data_folder = options.data_folder;
+  return import;
+}
+
+// What is compiled: `import` reads it, `name` stands for it in messages.
+template <typename Import>
+absl::StatusOr<BundleContents> CompileImported(std::string_view name, Import&& import,
+                                               const CompileOptions& options) {
+  const auto begin = std::chrono::steady_clock::now();
+  BERTH_RETURN_IF_ERROR(BeginStage(options, CompileStage::kImport));
+  BERTH_ASSIGN_OR_RETURN(Graph graph, import(ToImportOptions(options)));
+  BERTH_RETURN_IF_ERROR(Annotate(BindStates(options.states, graph), name));
   NameFreeDims(graph);
-  BERTH_RETURN_IF_ERROR(
-      Annotate(VerifyRanges(graph, options.ranges), fmt::format("model '{}'", path)));
+  BERTH_RETURN_IF_ERROR(Annotate(VerifyRanges(graph, options.ranges), name));
   Dump(options, "import", [&] { return DumpGraph(graph); });
   BERTH_ASSIGN_OR_RETURN(BundleContents contents, CompileAny(std::move(graph), options));
   contents.compile_ms =
@@ -272,11 +295,28 @@ absl::StatusOr<BundleContents> CompileFile(const std::string& path, const Compil
 
 absl::StatusOr<BundleContents> CompileModel(const std::string& path,
                                             const CompileOptions& options) {
-  return CatchNoMemory([&] { return CompileFile(path, options); });
+  return CatchNoMemory([&] {
+    const auto import = [&](const ImportOptions& import) { return ImportModelFile(path, import); };
+    return CompileImported(fmt::format("model '{}'", path), import, options);
+  });
+}
+
+absl::StatusOr<BundleContents> CompileModelBytes(absl::Span<const std::byte> model,
+                                                 const CompileOptions& options) {
+  return CatchNoMemory([&] {
+    const auto import = [&](const ImportOptions& import) {
+      return ImportModelBytes(model, import);
+    };
+    return CompileImported("model in memory", import, options);
+  });
 }
 
 absl::StatusOr<BundleContents> CompileGraph(Graph graph, const CompileOptions& options) {
   return CatchNoMemory([&] { return CompileStatic(std::move(graph), options); });
+}
+
+absl::StatusOr<BundleContents> CompileInnerGraph(Graph graph, const CompileOptions& options) {
+  return CompileStatic(std::move(graph), options);
 }
 
 }  // namespace berth

@@ -2,11 +2,14 @@
 // lists the stages in order.
 #pragma once
 
+#include <atomic>
+#include <cstddef>
 #include <functional>
 #include <map>
 #include <string>
 #include <vector>
 
+#include "absl/types/span.h"
 #include "base/status.h"
 #include "kernels/fold/evaluator.h"
 #include "kernels/graph.h"
@@ -18,6 +21,9 @@
 
 namespace berth {
 
+// What a compilation is at.
+enum class CompileStage : uint8_t { kImport, kGraph, kOrder, kSchedule, kProof };
+
 struct CompileOptions {
   NpuConfig config;
   // Pins the shape of an input by name ("--shape x=1x3x224x224").
@@ -28,6 +34,8 @@ struct CompileOptions {
   std::map<std::string, Tensor> constant_inputs;
   // Of a TFLite model (planner/onnx/import.h).
   StateMode state_mode = StateMode::kKeep;
+  // Of a model in memory: the folder of its external data; empty: it may have none.
+  std::string data_folder;
   // Outputs that are inputs of the next run: a context keeps them, the caller sees neither.
   std::vector<StateBinding> states;
   // kFloat16 or kBFloat16: a float32 model with constants and the values between ops at half size;
@@ -60,6 +68,12 @@ struct CompileOptions {
   int64_t pool_budget_bytes = 0;
   // Told how far the search for a schedule is (ScheduleOptions::progress).
   std::function<void(const ScheduleProgress&)> progress;
+  // Told of every stage before it begins, by the thread that compiles. Dynamic models have the
+  // stages of their largest shape.
+  std::function<void(CompileStage)> on_stage;
+  // Once it is set, from any thread, the compilation ends before its next stage or the next step of
+  // its search, with Cancelled. Null: it runs to its end.
+  const std::atomic<bool>* cancel = nullptr;
   // Called with the text dump of every stage: "import", "graph", "order", "pool", "tiles",
   // "program".
   std::function<void(std::string_view stage, const std::string& text)> dump;
@@ -68,7 +82,15 @@ struct CompileOptions {
 // Compiles a model file (ONNX or TFLite, by content or ending).
 absl::StatusOr<BundleContents> CompileModel(const std::string& path, const CompileOptions& options);
 
+// The same of a model file's bytes; of the format they are told by content alone.
+absl::StatusOr<BundleContents> CompileModelBytes(absl::Span<const std::byte> model,
+                                                 const CompileOptions& options);
+
 // Compiles a graph that is already imported and whose inputs are known, to a static bundle.
 absl::StatusOr<BundleContents> CompileGraph(Graph graph, const CompileOptions& options);
+
+// The same within another compilation: std::bad_alloc passes, so that lack of memory is not taken
+// for a plan that does not fit.
+absl::StatusOr<BundleContents> CompileInnerGraph(Graph graph, const CompileOptions& options);
 
 }  // namespace berth

@@ -5,6 +5,7 @@
 
 #include "kernels/fold/fold_constants.h"
 #include "kernels/fold/graph_edit.h"
+#include "planner/cancel.h"
 #include "planner/maximum_plan.h"
 #include "planner/symbolic_extents.h"
 #include "runtime/bundle/dynamic_model.h"
@@ -13,6 +14,7 @@ namespace berth {
 
 absl::StatusOr<BundleContents> CompileDynamic(Graph graph, const CompileOptions& options) {
   std::optional<MaximumPlan> maximum = PlanMaximum(graph, options);
+  BERTH_RETURN_IF_ERROR(CheckCancelled(options.cancel));
   FoldOptions fold;
   fold.partial = true;
   fold.keep_quantized = true;

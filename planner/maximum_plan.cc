@@ -32,7 +32,8 @@ absl::StatusOr<MaximumPlan> Plan(const Graph& graph, const CompileOptions& optio
   pinned.states.clear();  // they are the dynamic run's
   CompileOptions plan_options = options;
   plan_options.dump = nullptr;  // the stages of the model are those of its graph
-  BERTH_ASSIGN_OR_RETURN(BundleContents contents, CompileGraph(std::move(pinned), plan_options));
+  BERTH_ASSIGN_OR_RETURN(BundleContents contents,
+                         CompileInnerGraph(std::move(pinned), plan_options));
   BERTH_ASSIGN_OR_RETURN(const SimReport report,
                          SimulateTiming(contents.program.view(), contents.config));
   MaximumPlan plan;

@@ -1,5 +1,7 @@
 """Berth: plans models for a scratchpad NPU and runs them on a simulated one."""
-from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
+from typing import (
+    Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple, Union, overload,
+)
 
 from numpy.typing import NDArray
 
@@ -60,7 +62,24 @@ class Program:
     def simulate(self) -> Report: ...
     def context(self, pool: Optional[ArenaPool] = None, threads: int = 1) -> Context: ...
 
-def load(path: str, trusted: bool = False, plan_after_runs: int = 0) -> Program: ...
+class CompileProgress:
+    @property
+    def stage(self) -> str: ...
+    @property
+    def work_units(self) -> int: ...
+    @property
+    def work_limit_units(self) -> int: ...
+    @property
+    def timed_plans(self) -> int: ...
+    @property
+    def best_cycles(self) -> int: ...
+    @property
+    def lower_bound_cycles(self) -> int: ...
+
+def load(
+    bundle: Union[str, bytes], trusted: bool = False, plan_after_runs: int = 0
+) -> Program: ...
+@overload
 def compile(
     model: str,
     bundle: str,
@@ -72,4 +91,21 @@ def compile(
     dtype: str = "float32",
     pool_budget_bytes: int = 0,
     fast: bool = False,
+    data_folder: Optional[str] = None,
+    progress: Optional[Callable[[CompileProgress], None]] = None,
 ) -> None: ...
+@overload
+def compile(
+    model: Union[str, bytes],
+    bundle: None = None,
+    *,
+    target: str = "mobile",
+    shapes: Mapping[str, Sequence[int]] = ...,
+    ranges: Mapping[str, Tuple[int, int]] = ...,
+    states: Mapping[str, str] = ...,
+    dtype: str = "float32",
+    pool_budget_bytes: int = 0,
+    fast: bool = False,
+    data_folder: Optional[str] = None,
+    progress: Optional[Callable[[CompileProgress], None]] = None,
+) -> bytes: ...

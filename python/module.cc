@@ -3,8 +3,11 @@
 #include <pybind11/stl.h>
 
 #include <optional>
+#include <string_view>
+#include <variant>
 
 #include "python/arrays.h"
+#include "python/compile.h"
 
 namespace berth_python {
 namespace {
@@ -161,16 +164,22 @@ class Context {
 };
 
 struct Program {
-  Program(const std::string& path, bool trusted, int plan_after_runs) {
+  // `bundle` is the path of a file, or the bytes of one, which are copied.
+  Program(const std::variant<py::bytes, std::string>& bundle, bool trusted, int plan_after_runs) {
     berth_load_options options = berth_load_options_init();
     options.level = trusted ? BERTH_LOAD_TRUSTED : BERTH_LOAD_FULL;
     options.plan_after_runs = plan_after_runs;
     Check(berth_planner_lowering(&options.lowering), berth_planner_last_error_message());
+    const auto* const path = std::get_if<std::string>(&bundle);
+    const std::string_view bytes =
+        path == nullptr ? std::string_view(std::get<py::bytes>(bundle)) : std::string_view();
     berth_program* program = nullptr;
     berth_status status;
     {
       const py::gil_scoped_release others_run;
-      status = berth_program_load(path.c_str(), &options, &program);
+      status = path != nullptr
+                   ? berth_program_load(path->c_str(), &options, &program)
+                   : berth_program_load_memory(bytes.data(), bytes.size(), &options, &program);
     }
     Check(status);
     handle = ProgramHandle(program, berth_program_release);
@@ -198,53 +207,6 @@ struct Program {
   }
   ProgramHandle handle;
 };
-
-berth_dtype StorageOf(const std::string& dtype) {
-  for (const auto& [name, code] : {std::pair{"float32", BERTH_FLOAT32},
-                                   {"float16", BERTH_FLOAT16},
-                                   {"bfloat16", BERTH_BFLOAT16}}) {
-    if (dtype == name) return code;
-  }
-  throw Error("dtype '" + dtype + "' is not float32, float16 or bfloat16");
-}
-
-void Compile(const std::string& model, const std::string& bundle, const std::string& target,
-             const std::map<std::string, std::vector<int64_t>>& shapes,
-             const std::map<std::string, std::pair<int64_t, int64_t>>& ranges,
-             const std::map<std::string, std::string>& states, const std::string& dtype,
-             int64_t pool_budget_bytes, bool fast) {
-  std::vector<berth_named_shape> named_shapes;
-  for (const auto& [name, extents] : shapes) {
-    named_shapes.push_back({name.c_str(), extents.data(), static_cast<int32_t>(extents.size()), 0});
-  }
-  std::vector<berth_named_range> named_ranges;
-  for (const auto& [name, range] : ranges) {
-    named_ranges.push_back({name.c_str(), range.first, range.second});
-  }
-  std::vector<berth_named_state> named_states;
-  for (const auto& [input, output] : states) {
-    named_states.push_back({input.c_str(), output.c_str()});
-  }
-  berth_compile_options options = berth_compile_options_init();
-  options.target = target.c_str();
-  options.shapes = named_shapes.data();
-  options.shape_count = named_shapes.size();
-  options.ranges = named_ranges.data();
-  options.range_count = named_ranges.size();
-  options.states = named_states.data();
-  options.state_count = named_states.size();
-  options.float_storage = StorageOf(dtype);
-  options.pool_budget_bytes = pool_budget_bytes;
-  options.fast = fast ? 1 : 0;
-  std::string message;
-  berth_status status;
-  {
-    const py::gil_scoped_release others_run;
-    status = berth_planner_compile(model.c_str(), bundle.c_str(), &options);
-    message = berth_planner_last_error_message();
-  }
-  Check(status, message.c_str());
-}
 
 void DefineRunning(py::module_& module) {
   py::class_<ArenaPool>(module, "ArenaPool", "The memory of running requests, shared by contexts.")
@@ -319,20 +281,13 @@ PYBIND11_MODULE(berth, module) {
   DefineProgram(module);
   module.def(
       "load",
-      [](const std::string& path, bool trusted, int plan_after_runs) {
-        return Program(path, trusted, plan_after_runs);
+      [](const std::variant<py::bytes, std::string>& bundle, bool trusted, int plan_after_runs) {
+        return Program(bundle, trusted, plan_after_runs);
       },
-      py::arg("path"), py::arg("trusted") = false, py::arg("plan_after_runs") = 0,
-      "Loads and proves a bundle; `trusted` skips the proof of a file that was verified before.");
-  module.def("compile", &Compile, py::arg("model"), py::arg("bundle"), py::kw_only(),
-             py::arg("target") = "mobile",
-             py::arg("shapes") = std::map<std::string, std::vector<int64_t>>(),
-             py::arg("ranges") = std::map<std::string, std::pair<int64_t, int64_t>>(),
-             py::arg("states") = std::map<std::string, std::string>(), py::arg("dtype") = "float32",
-             py::arg("pool_budget_bytes") = 0, py::arg("fast") = false,
-             "Plans an ONNX or TFLite model into a bundle. shapes: input name to shape; ranges: "
-             "free dimension to (low, high); states: input name to output name; dtype: storage of "
-             "floats; fast: no search.");
+      py::arg("bundle"), py::arg("trusted") = false, py::arg("plan_after_runs") = 0,
+      "Loads and proves a bundle, the path of a file or its bytes; `trusted` skips the proof of "
+      "one that was verified before.");
+  DefineCompile(module);
 }
 
 }  // namespace berth_python

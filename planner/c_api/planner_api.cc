@@ -1,10 +1,14 @@
 // The planner's C API.
+#include <cstdlib>
+
 #include "base/c_boundary.h"
 #include "berth/berth_planner.h"
 #include "kernels/reference/reference.h"
+#include "planner/c_api/compile_progress.h"
 #include "planner/compile.h"
 #include "planner/lower_shape.h"
 #include "runtime/bundle/bundle.h"
+#include "runtime/bundle/layout.h"
 #include "runtime/bundle/lowering_handle.h"
 
 namespace berth::c_api {
@@ -84,22 +88,58 @@ absl::StatusOr<CompileOptions> ToCompileOptions(const berth_compile_options& giv
   BERTH_ASSIGN_OR_RETURN(options.config,
                          LoadTarget(given.target == nullptr ? "mobile" : given.target));
   options.evaluator = EvaluateNode;
+  if (given.data_folder != nullptr) options.data_folder = given.data_folder;
   BERTH_RETURN_IF_ERROR(ReadShapes(given, options));
   BERTH_RETURN_IF_ERROR(ReadNames(given, options));
   BERTH_RETURN_IF_ERROR(ReadChoices(given, options));
   return options;
 }
 
-absl::Status Compile(const char* model_path, const char* bundle_path,
-                     const berth_compile_options& given) {
+// What the two ways to compile share: `compile` makes the contents, `write` takes them. The names
+// of model and bundle are for the log.
+template <typename CompileSource, typename Write>
+absl::Status CompileTo(std::string_view model, std::string_view bundle,
+                       const berth_compile_options& given, CompileSource&& compile, Write&& write) {
   const Logger logger = LoggerOf(given.log.callback, given.log.user, given.log.level);
-  BERTH_ASSIGN_OR_RETURN(const CompileOptions options, ToCompileOptions(given));
-  BERTH_ASSIGN_OR_RETURN(const BundleContents contents, CompileModel(model_path, options));
-  BERTH_RETURN_IF_ERROR(WriteBundle(bundle_path, contents));
-  Log(logger, LogLevel::kInfo, "'{}' planned for '{}' in {:.0f} ms: {}, {} commands, '{}'",
-      model_path, contents.config.name, contents.compile_ms,
-      contents.dynamic ? "dynamic" : "static", contents.program.commands.size(), bundle_path);
+  BERTH_ASSIGN_OR_RETURN(CompileOptions options, ToCompileOptions(given));
+  CompileProgress progress(given.progress, given.progress_user);
+  progress.Watch(options);
+  BERTH_ASSIGN_OR_RETURN(const BundleContents contents, compile(options));
+  BERTH_RETURN_IF_ERROR(progress.Tell(BERTH_STAGE_WRITE));
+  BERTH_RETURN_IF_ERROR(write(contents));
+  Log(logger, LogLevel::kInfo, "{} planned for '{}' in {:.0f} ms: {}, {} commands, {}", model,
+      contents.config.name, contents.compile_ms, contents.dynamic ? "dynamic" : "static",
+      contents.program.commands.size(), bundle);
   return absl::OkStatus();
+}
+
+absl::Status CompileFile(const char* model_path, const char* bundle_path,
+                         const berth_compile_options& given) {
+  return CompileTo(
+      fmt::format("'{}'", model_path), fmt::format("'{}'", bundle_path), given,
+      [&](const CompileOptions& options) { return CompileModel(model_path, options); },
+      [&](const BundleContents& contents) { return WriteBundle(bundle_path, contents); });
+}
+
+// The bytes of a bundle where a runtime may use them in place.
+absl::Status Allocate(const std::vector<std::byte>& bytes, void** bundle, size_t* bundle_bytes) {
+  static_assert(kBundlePageBytes % kBundleAlignmentBytes == 0);  // whole pages are such multiples
+  void* const copy = std::aligned_alloc(kBundleAlignmentBytes, bytes.size());
+  if (copy == nullptr) return ResourceExhausted("{} bytes for the bundle", bytes.size());
+  std::memcpy(copy, bytes.data(), bytes.size());
+  *bundle = copy;
+  *bundle_bytes = bytes.size();
+  return absl::OkStatus();
+}
+
+absl::Status CompileMemory(absl::Span<const std::byte> model, const berth_compile_options& given,
+                           void** bundle, size_t* bundle_bytes) {
+  return CompileTo(
+      fmt::format("a model of {} bytes in memory", model.size()), "in memory", given,
+      [&](const CompileOptions& options) { return CompileModelBytes(model, options); },
+      [&](const BundleContents& contents) {
+        return Allocate(SerializeBundle(contents), bundle, bundle_bytes);
+      });
 }
 
 }  // namespace
@@ -129,8 +169,24 @@ berth_status berth_planner_compile(const char* model_path, const char* bundle_pa
     BERTH_REQUIRE(bundle_path);
     BERTH_ASSIGN_OR_RETURN(const berth_compile_options read,
                            berth::c_api::ReadOptions(options, "options"));
-    return berth::c_api::Compile(model_path, bundle_path, read);
+    return berth::c_api::CompileFile(model_path, bundle_path, read);
   });
 }
+
+berth_status berth_planner_compile_memory(const void* model, size_t model_bytes,
+                                          const berth_compile_options* options, void** bundle,
+                                          size_t* bundle_bytes) {
+  return berth::c_api::Guard([&]() -> absl::Status {
+    BERTH_REQUIRE(model);
+    BERTH_REQUIRE(bundle);
+    BERTH_REQUIRE(bundle_bytes);
+    BERTH_ASSIGN_OR_RETURN(const berth_compile_options read,
+                           berth::c_api::ReadOptions(options, "options"));
+    const auto* const bytes = static_cast<const std::byte*>(model);
+    return berth::c_api::CompileMemory({bytes, model_bytes}, read, bundle, bundle_bytes);
+  });
+}
+
+void berth_planner_free(void* bundle) { std::free(bundle); }
 
 }  // extern "C"

@@ -52,8 +52,12 @@ absl::StatusOr<fs::path> Confine(const std::string& location, const fs::path& mo
   if (relative.is_absolute() || climbs) {
     return InvalidArgument("external data: location '{}' leaves the model's folder", name);
   }
+  if (model_folder.empty()) {
+    return InvalidArgument("external data: file '{}' of a model in memory, whose folder is unknown",
+                           name);
+  }
   std::error_code error;
-  const fs::path folder = fs::canonical(model_folder.empty() ? "." : model_folder, error);
+  const fs::path folder = fs::canonical(model_folder, error);
   if (error) return InvalidArgument("external data: the model's folder cannot be resolved");
   const fs::path file = fs::canonical(folder / relative, error);
   if (error) {

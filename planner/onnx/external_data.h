@@ -1,7 +1,8 @@
 // Tensor bytes that a model keeps in a file beside it.
 //
 // Invariant: nothing outside the model's folder is opened. A location is relative, without "..",
-// and what it resolves to through symbolic links lies inside the folder.
+// and what it resolves to through symbolic links lies inside the folder. Without a folder (empty)
+// nothing is opened at all.
 #pragma once
 
 #include <filesystem>

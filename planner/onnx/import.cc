@@ -276,9 +276,9 @@ absl::Status ConfineExternalData(const onnx::GraphProto& graph,
   return absl::OkStatus();
 }
 
-absl::StatusOr<Graph> ImportModel(onnx::ModelProto model, const std::string& path,
+// `folder` is where external data are; empty: there may be none.
+absl::StatusOr<Graph> ImportModel(onnx::ModelProto model, const std::filesystem::path& folder,
                                   const ImportOptions& options) {
-  const std::filesystem::path folder = std::filesystem::path(path).parent_path();
   SortNodes(*model.mutable_graph());
   BERTH_RETURN_IF_ERROR(WidenFourBits(*model.mutable_graph(), folder));
   BERTH_RETURN_IF_ERROR(CheckStructure(model.graph()));
@@ -293,8 +293,17 @@ absl::StatusOr<Graph> ImportModel(onnx::ModelProto model, const std::string& pat
 
 absl::StatusOr<Graph> ImportOnnx(const std::string& path, const ImportOptions& options) {
   BERTH_ASSIGN_OR_RETURN(onnx::ModelProto model, ReadModelFile(path));  // errors name the file
-  auto graph = ImportModel(std::move(model), path, options);
+  const std::filesystem::path folder = std::filesystem::path(path).parent_path();
+  auto graph = ImportModel(std::move(model), folder.empty() ? "." : folder, options);
   if (!graph.ok()) return Annotate(graph.status(), fmt::format("model '{}'", OneLine(path)));
+  return graph;
+}
+
+absl::StatusOr<Graph> ImportOnnxBytes(absl::Span<const std::byte> bytes,
+                                      const ImportOptions& options) {
+  BERTH_ASSIGN_OR_RETURN(onnx::ModelProto model, ParseModelBytes(bytes));
+  auto graph = ImportModel(std::move(model), options.data_folder, options);
+  if (!graph.ok()) return Annotate(graph.status(), "model in memory");
   return graph;
 }
 

@@ -6,10 +6,12 @@
 // numbers; libraries' exceptions do not leave this module.
 #pragma once
 
+#include <cstddef>
 #include <map>
 #include <string>
 #include <vector>
 
+#include "absl/types/span.h"
 #include "kernels/graph.h"
 
 namespace berth {
@@ -33,10 +35,15 @@ struct ImportOptions {
   // Inputs may keep dimensions (or a rank) that nothing fixes; their shapes are then not known.
   // Otherwise they are an error that lists them all.
   bool free_shapes = false;
+  // Of a model in memory: the folder of its external data. Empty: it may have none.
+  std::string data_folder;
 };
 
 // NotFound, InvalidArgument (the file, the model or the options are wrong) or Unimplemented (all
 // unsupported ops named at once).
 absl::StatusOr<Graph> ImportOnnx(const std::string& path, const ImportOptions& options);
+// The bytes of such a file.
+absl::StatusOr<Graph> ImportOnnxBytes(absl::Span<const std::byte> bytes,
+                                      const ImportOptions& options);
 
 }  // namespace berth

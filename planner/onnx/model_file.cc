@@ -17,20 +17,23 @@ namespace {
 // Protocol buffers cannot be larger; such models keep their weights in external files.
 constexpr int64_t kMaxModelBytes = (int64_t{1} << 31) - 1;
 
-// What a file that does not parse may be instead.
-std::string_view HintFromContent(const std::string& path) {
-  std::array<char, 64> head{};
-  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return "";
-  const ssize_t count = read(fd, head.data(), head.size());
-  close(fd);
-  const std::string_view text(head.data(), count > 0 ? static_cast<size_t>(count) : 0);
+// What bytes that do not parse may be instead.
+std::string_view HintFromContent(std::string_view text) {
   if (text.starts_with("version https://git-lfs")) {
     return " (a Git LFS pointer: fetch the file with 'git lfs pull')";
   }
   if (text.size() >= 8 && text.substr(4, 4) == "TFL3") return " (a TFLite model)";
   if (text.starts_with("BERTHNPU")) return " (a bundle, which is already compiled)";
   return "";
+}
+
+std::string_view HintFromFile(const std::string& path) {
+  std::array<char, 64> head{};
+  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return "";
+  const ssize_t count = read(fd, head.data(), head.size());
+  close(fd);
+  return HintFromContent({head.data(), count > 0 ? static_cast<size_t>(count) : 0});
 }
 
 }  // namespace
@@ -67,10 +70,29 @@ absl::StatusOr<onnx::ModelProto> ReadModelFile(const std::string& path) {
   onnx::ModelProto model;
   if (!model.ParseFromZeroCopyStream(&stream)) {
     return InvalidArgument("'{}' is not an ONNX model: its {} bytes do not parse{}", name,
-                           size_bytes, HintFromContent(path));
+                           size_bytes, HintFromFile(path));
   }
   if (!model.has_graph()) {
     return InvalidArgument("'{}' is not an ONNX model: it holds no graph", name);
+  }
+  return model;
+}
+
+absl::StatusOr<onnx::ModelProto> ParseModelBytes(absl::Span<const std::byte> bytes) {
+  if (bytes.empty()) return InvalidArgument("the model in memory is empty (0 bytes)");
+  if (bytes.size() > static_cast<size_t>(kMaxModelBytes)) {
+    return InvalidArgument("the model in memory has {} bytes, a model has at most {}", bytes.size(),
+                           kMaxModelBytes);
+  }
+  onnx::ModelProto model;
+  if (!model.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
+    return InvalidArgument(
+        "the {} bytes in memory are no ONNX model: they do not parse{}", bytes.size(),
+        HintFromContent({reinterpret_cast<const char*>(bytes.data()), bytes.size()}));
+  }
+  if (!model.has_graph()) {
+    return InvalidArgument("the {} bytes in memory are no ONNX model: it holds no graph",
+                           bytes.size());
   }
   return model;
 }

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <exception>
+#include <new>
 #include <unordered_map>
 
 #include "planner/onnx/checks.h"
@@ -74,10 +75,12 @@ absl::Status RunOnnxChecker(onnx::ModelProto& model, const OpsetVersions& opsets
   const auto ir = std::clamp<int64_t>(model.ir_version(), kFreeInitializersIr, kNewestCheckedIr);
   context.set_ir_version(static_cast<int>(ir));
   context.set_opset_imports(std::unordered_map<std::string, int>(opsets.begin(), opsets.end()));
-  context.set_model_dir(model_folder.empty() ? "." : model_folder.string());
+  context.set_model_dir(model_folder.string());
   const Toleration toleration(*model.mutable_graph());
   try {
     onnx::checker::check_graph(model.graph(), context, onnx::checker::LexicalScopeContext());
+  } catch (const std::bad_alloc&) {
+    throw;
   } catch (const std::exception& error) {  // the library reports by throwing
     return InvalidArgument("onnx checker: {}", OneLine(error.what()));
   }

@@ -6,6 +6,7 @@
 
 #include "npu_sim/timing.h"
 #include "planner/bounds.h"
+#include "planner/cancel.h"
 #include "planner/schedule/prefetch.h"
 
 namespace berth {
@@ -133,6 +134,7 @@ absl::StatusOr<Schedule> TryDepths(const ScheduleAttempt& attempt, const Schedul
   const int most_worse = lowered.lowered.commands.size() > kLongProgram ? 1 : kWorseDepths;
   int worse = 0;
   for (const int64_t hoist_percent : kHoistPercent) {
+    BERTH_RETURN_IF_ERROR(CheckCancelled(options.cancel));
     if (!options.hoist && hoist_percent != 0) continue;
     if (hoist_percent == 0 && best.ok()) break;
     trial.hoist_percent = static_cast<int32_t>(hoist_percent);

@@ -7,6 +7,7 @@
 // Deterministic. Cost: O(steps x longest segment x beam) evaluations of segments.
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <vector>
 
@@ -29,6 +30,7 @@ struct ResidencyOptions {
   bool bands_spread = false;  // what is believed of the placement: see PipelineCycles
   // Told about once a step of the graph: work so far, and the limit. Null: nobody asks.
   std::function<void(int64_t work_units, int64_t limit_units)> progress;
+  const std::atomic<bool>* cancel = nullptr;  // set: the result is empty, and soon there
 };
 
 struct ResidencyResult {

@@ -180,4 +180,16 @@ absl::StatusOr<Graph> ImportTflite(const std::string& path, const ImportOptions&
   return graph;
 }
 
+absl::StatusOr<Graph> ImportTfliteBytes(absl::Span<const std::byte> bytes,
+                                        const ImportOptions& options) {
+  TfliteFile file;
+  file.bytes.assign(bytes.begin(), bytes.end());
+  auto model = VerifyTfliteBytes(file.bytes);
+  if (!model.ok()) return Annotate(model.status(), "model in memory: no TFLite model");
+  file.model = *model;
+  auto graph = ImportFile(std::move(file), options);
+  if (!graph.ok()) return Annotate(graph.status(), "model in memory");
+  return graph;
+}
+
 }  // namespace berth

@@ -8,8 +8,10 @@
 // docs/tflite.md says what each operator becomes.
 #pragma once
 
+#include <cstddef>
 #include <string>
 
+#include "absl/types/span.h"
 #include "kernels/graph.h"
 #include "planner/onnx/import.h"
 
@@ -18,5 +20,8 @@ namespace berth {
 // NotFound, InvalidArgument (the file, the model or the options are wrong) or Unimplemented (all
 // unsupported ops named at once).
 absl::StatusOr<Graph> ImportTflite(const std::string& path, const ImportOptions& options);
+// The bytes of such a file, which are copied.
+absl::StatusOr<Graph> ImportTfliteBytes(absl::Span<const std::byte> bytes,
+                                        const ImportOptions& options);
 
 }  // namespace berth

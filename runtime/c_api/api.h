@@ -1,6 +1,8 @@
 // What the C API's functions share: the objects behind the handles, and tensors of the caller.
 #pragma once
 
+#include <tbb/task_arena.h>
+
 #include <atomic>
 #include <memory>
 #include <mutex>
@@ -38,10 +40,15 @@ struct berth_arena_pool {
   std::shared_ptr<berth::ArenaPool> pool;
 };
 
+struct berth_workers {
+  std::shared_ptr<tbb::task_arena> arena;  // does not own it where it is the host's
+};
+
 struct berth_context {
   // What the context needs outlives it.
   std::shared_ptr<const berth_program_parts> program;
   std::shared_ptr<berth::ArenaPool> pool;
+  std::shared_ptr<tbb::task_arena> workers;
   std::atomic<bool> is_busy{false};
   // Used again by every run, so that one in the steady state allocates nothing.
   std::vector<berth::ConstTensorView> input_views;
@@ -64,6 +71,8 @@ struct berth_tensor_list {
 };
 
 namespace berth::c_api {
+
+inline constexpr int32_t kMaxThreads = 1024;  // as of ContextOptions
 
 // The caller's tensor as a view, where it says nothing of the declared type; InvalidArgument for
 // what contradicts itself. Allocates nothing where `view` had this type before.

@@ -121,11 +121,14 @@ berth_status berth_context_create(berth_program* program, berth_arena_pool* pool
     BERTH_REQUIRE(context);
     BERTH_ASSIGN_OR_RETURN(const berth_context_options read,
                            berth::c_api::ReadOptions(options, "options"));
-    BERTH_ASSIGN_OR_RETURN(const berth::ContextOptions wanted,
-                           berth::c_api::ToContextOptions(read));
+    BERTH_ASSIGN_OR_RETURN(berth::ContextOptions wanted, berth::c_api::ToContextOptions(read));
     auto made = std::make_unique<berth_context>();
     made->program = program->state;
     made->pool = pool->pool;
+    if (read.workers != nullptr) {
+      made->workers = read.workers->arena;
+      wanted.arena = made->workers.get();
+    }
     made->input_views.resize(made->program->inputs.size());
     made->output_views.resize(made->program->outputs.size());
     BERTH_ASSIGN_OR_RETURN(made->context,

@@ -8,8 +8,6 @@
 namespace berth::c_api {
 namespace {
 
-constexpr int32_t kMaxThreads = 1024;  // as of ContextOptions
-
 absl::StatusOr<DynamicOptions> ToDynamicOptions(const berth_load_options& options) {
   DynamicOptions dynamic;
   if (options.cache_bytes < 0 || options.pool_limit_bytes < 0 || options.step_limit < 0 ||

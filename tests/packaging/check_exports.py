@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Checks that a shared library shows the functions of its header and nothing else.
+"""Checks that a shared library shows the functions of its headers and nothing else.
 
-    check_exports.py LIBRARY.so HEADER.h EXPORTS.map
+    check_exports.py LIBRARY.so HEADER.h... EXPORTS.map
 """
 import pathlib
 import re
@@ -10,9 +10,9 @@ import sys
 
 
 def main():
-    library, header, exports = sys.argv[1:]
-    declared = set(re.findall(r"^BERTH_API\s[^;(]*?\b(berth_\w+)\(", pathlib.Path(header).read_text(),
-                              re.MULTILINE))
+    library, *headers, exports = sys.argv[1:]
+    text = "\n".join(pathlib.Path(header).read_text() for header in headers)
+    declared = set(re.findall(r"^BERTH_API\s[^;(]*?\b(berth_\w+)\(", text, re.MULTILINE))
     listed = set(re.findall(r"^\s+(berth_\w+);", pathlib.Path(exports).read_text(), re.MULTILINE))
     lines = subprocess.run(["nm", "-D", "--defined-only", library], check=True, capture_output=True,
                            text=True).stdout.splitlines()

@@ -100,6 +100,43 @@ class BerthTest(unittest.TestCase):
         with self.assertRaisesRegex(berth.Error, "cancelled"):
             context.run(self.x)
 
+    def test_compiles_in_memory(self):
+        file = pathlib.Path(self.path).read_bytes()
+        options = {"target": "edge", "shapes": {"x": (2, 4)}}
+        for model in (self.model, pathlib.Path(self.model).read_bytes()):
+            bundle = berth.compile(model, **options)
+            self.assertEqual(len(bundle), len(file))
+            outputs = berth.load(bundle).context().run(self.x)
+            numpy.testing.assert_allclose(outputs[0], expected(self.x))
+        cases = [
+            (lambda: berth.compile(b"no model"), "model in memory|bytes in memory"),
+            (lambda: berth.compile("missing.onnx"), "not found: .*missing.onnx"),
+            (lambda: berth.compile(b"", self.path), "is returned"),
+            (lambda: berth.load(b"no bundle"), "data loss"),
+        ]
+        for call, message in cases:
+            with self.assertRaisesRegex(berth.Error, message):
+                call()
+
+    def test_tells_how_far_a_compilation_is(self):
+        options = {"target": "edge", "shapes": {"x": (2, 4)}}
+        told = []
+        berth.compile(self.model, **options,
+                      progress=lambda p: told.append((p.stage, p.best_cycles, p.timed_plans)))
+        self.assertEqual([told[0][0], told[-1][0]], ["import", "write"])
+        self.assertGreater(told[-1][1], 0)
+        self.assertGreater(told[-1][2], 0)
+
+        class Enough(Exception):
+            pass
+
+        def stop(progress):
+            if progress.stage == "placement":
+                raise Enough
+
+        with self.assertRaises(Enough):
+            berth.compile(self.model, **options, progress=stop)
+
     def test_dynamic_shapes(self):
         path = os.path.join(self.folder.name, "dynamic.berth")
         berth.compile(self.model, path, target="edge", ranges={"batch": (1, 4)})

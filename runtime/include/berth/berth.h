@@ -19,123 +19,20 @@
 #ifndef BERTH_BERTH_H_
 #define BERTH_BERTH_H_
 
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
+
+#include "berth/berth_types.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-#if defined(__GNUC__)
-#define BERTH_API __attribute__((visibility("default")))
-#else
-#define BERTH_API
-#endif
-
-#define BERTH_ABI_VERSION 1u
+#define BERTH_ABI_VERSION 2u
 
 /* Of the library that runs, to be compared with BERTH_ABI_VERSION: not smaller is compatible. */
 BERTH_API uint32_t berth_abi_version(void);
 /* "0.1.0". */
 BERTH_API const char* berth_version(void);
-
-/* ---- Errors ---------------------------------------------------------------------------------- */
-
-typedef int32_t berth_status;
-enum {
-  BERTH_OK = 0,
-  BERTH_CANCELLED = 1,
-  BERTH_UNKNOWN = 2,
-  BERTH_INVALID_ARGUMENT = 3, /* the caller or the model is wrong */
-  BERTH_DEADLINE_EXCEEDED = 4,
-  BERTH_NOT_FOUND = 5,
-  BERTH_RESOURCE_EXHAUSTED = 8,  /* memory, or a limit that the caller set */
-  BERTH_FAILED_PRECONDITION = 9, /* order of calls, or a file that cannot be read */
-  BERTH_UNIMPLEMENTED = 12,
-  BERTH_INTERNAL = 13,
-  BERTH_DATA_LOSS = 15 /* the bytes of a bundle are wrong */
-};
-
-/* Of the last call of this thread that failed; valid until its next one fails. Never NULL. */
-BERTH_API const char* berth_last_error_message(void);
-/* "invalid argument", ...; never NULL. */
-BERTH_API const char* berth_status_name(berth_status status);
-
-/* ---- Logging --------------------------------------------------------------------------------- */
-
-typedef int32_t berth_log_level;
-enum {
-  BERTH_LOG_OFF = 0,
-  BERTH_LOG_ERROR = 1,
-  BERTH_LOG_WARNING = 2,
-  BERTH_LOG_INFO = 3,
-  BERTH_LOG_DEBUG = 4
-};
-
-/* Called from any thread that works for the caller, several at once; must return. `message` is
- * valid during the call, and `message_bytes` long. */
-typedef void (*berth_log_callback)(void* user, berth_log_level level, const char* message,
-                                   size_t message_bytes);
-
-/* Without a callback, or with level BERTH_LOG_OFF, there is silence. */
-typedef struct berth_log {
-  berth_log_callback callback;
-  void* user;
-  berth_log_level level; /* this and what is graver */
-  int32_t reserved;
-} berth_log; /* frozen */
-
-/* ---- Tensors --------------------------------------------------------------------------------- */
-
-typedef int32_t berth_dtype;
-enum {
-  BERTH_DTYPE_UNDEFINED = 0,
-  BERTH_FLOAT32 = 1,
-  BERTH_FLOAT16 = 2,
-  BERTH_BFLOAT16 = 3,
-  BERTH_FLOAT64 = 4,
-  BERTH_INT8 = 5,
-  BERTH_UINT8 = 6,
-  BERTH_INT16 = 7,
-  BERTH_UINT16 = 8,
-  BERTH_INT32 = 9,
-  BERTH_UINT32 = 10,
-  BERTH_INT64 = 11,
-  BERTH_UINT64 = 12,
-  BERTH_BOOL = 13
-};
-/* Bytes of one element; 0 for what is no dtype. */
-BERTH_API size_t berth_dtype_bytes(berth_dtype dtype);
-/* "float32", ...; "undefined" for what is no dtype. */
-BERTH_API const char* berth_dtype_name(berth_dtype dtype);
-
-/* A tensor in the caller's memory, dense and row-major, aligned for its dtype. As an input it is
- * only read. `dtype` BERTH_DTYPE_UNDEFINED and `extents` NULL stand for what the program declares;
- * `size_bytes` is always compared with what dtype and extents make. */
-typedef struct berth_tensor {
-  void* data;
-  size_t size_bytes;
-  const int64_t* extents; /* `rank` of them */
-  int32_t rank;
-  berth_dtype dtype;
-} berth_tensor; /* frozen */
-
-/* What a program says of an input, an output or a state. */
-typedef struct berth_tensor_info {
-  size_t struct_size;
-  const char* name;
-  size_t name_bytes;
-  const char* description; /* "float32[Nx3xHx640]" */
-  berth_dtype dtype;
-  int32_t rank;           /* -1: known when it runs */
-  const int64_t* extents; /* -1: known when it runs */
-  int64_t size_bytes;     /* -1: known when it runs */
-} berth_tensor_info;
-
-/* DLPack's (dlpack/dlpack.h). Tensors are taken on the CPU, and read or written in place where they
- * are dense and aligned; others are copied. The caller keeps what it gives. */
-struct DLManagedTensor;
 
 /* ---- Reports --------------------------------------------------------------------------------- */
 
@@ -273,6 +170,20 @@ BERTH_API berth_status berth_arena_pool_trim(berth_arena_pool* pool, int64_t kee
 BERTH_API berth_status berth_arena_pool_get_statistics(const berth_arena_pool* pool,
                                                        berth_arena_pool_statistics* statistics);
 
+/* ---- Workers --------------------------------------------------------------------------------- */
+
+/* The threads of contexts that have more than one, and of runs in the background. Without any a
+ * context has workers of its own. Since version 2. */
+typedef struct berth_workers berth_workers;
+
+/* For many contexts together: no more than `threads` of the library's work for them at once. They
+ * are oneTBB's, which start as they are needed. 1..1024; more than the machine has are not used. */
+BERTH_API berth_status berth_workers_create(int32_t threads, berth_workers** workers);
+/* The host's own: a `tbb::task_arena*` of a host that uses the same shared oneTBB (libtbb.so.12).
+ * It is borrowed, and outlives these workers and all contexts that have them. */
+BERTH_API berth_status berth_workers_borrow(void* task_arena, berth_workers** workers);
+BERTH_API void berth_workers_release(berth_workers* workers);
+
 /* ---- Contexts -------------------------------------------------------------------------------- */
 
 /* One request at a time over a shared program, and the states that it keeps from run to run. */
@@ -291,6 +202,9 @@ typedef struct berth_context_options {
   berth_arena_use arena_use;
   int32_t reserved;
   int64_t create_timeout_ns; /* where the pool lets the creation wait; 0: for ever */
+  /* Since version 2: who helps where `threads` is more than 1, and runs in the background; NULL:
+   * workers of the context's own. */
+  const berth_workers* workers;
 } berth_context_options;
 
 /* Leases an arena; with a pool that waits, this may wait. */
@@ -348,6 +262,15 @@ typedef struct berth_tensor_list berth_tensor_list;
 BERTH_API berth_status berth_context_run_alloc(berth_context* context, const berth_tensor* inputs,
                                                size_t input_count, const berth_run_options* options,
                                                berth_tensor_list** outputs, berth_report** report);
+/* Told how such a run in the background ended, as berth_run_callback. `outputs` is the callback's
+ * to keep and release, and NULL after a failure. */
+typedef void (*berth_run_alloc_callback)(void* user, berth_status status, const char* message,
+                                         berth_tensor_list* outputs, berth_report* report);
+/* berth_context_run_async into tensors that the run makes. Since version 2. */
+BERTH_API berth_status berth_context_run_alloc_async(berth_context* context,
+                                                     const berth_tensor* inputs, size_t input_count,
+                                                     const berth_run_options* options,
+                                                     berth_run_alloc_callback done, void* user);
 BERTH_API size_t berth_tensor_list_count(const berth_tensor_list* list);
 /* Into memory of the list. */
 BERTH_API berth_status berth_tensor_list_get(const berth_tensor_list* list, size_t position,

@@ -92,6 +92,142 @@ TEST_F(CApiPlanner, ALoweringOfAnotherBuildIsRefused) {
               "another build: 9.9.9-0123");
 }
 
+struct FreeBundle {
+  void operator()(void* bundle) const { berth_planner_free(bundle); }
+};
+
+TEST_F(CApiPlanner, BytesBecomeTheBytesOfTheFile) {
+  const int64_t extents[] = {2, 3, 8, 8};
+  const berth_named_shape shape = {"image", extents, 4, 0};
+  options.shapes = &shape;
+  options.shape_count = 1;
+  ASSERT_EQ(Compile(), BERTH_OK) << berth_planner_last_error_message();
+  const std::string bytes = network.model.SerializeAsString();
+  void* made = nullptr;
+  size_t made_bytes = 0;
+  ASSERT_EQ(berth_planner_compile_memory(bytes.data(), bytes.size(), &options, &made, &made_bytes),
+            BERTH_OK)
+      << berth_planner_last_error_message();
+  const std::unique_ptr<void, FreeBundle> bundle(made);
+  EXPECT_EQ(made_bytes, std::filesystem::file_size(path));
+  // In place, without a copy.
+  berth_load_options load = berth_load_options_init();
+  load.borrow_memory = 1;
+  berth_program* loaded = nullptr;
+  EXPECT_API_OK(berth_program_load_memory(made, made_bytes, &load, &loaded));
+  const ProgramHandle program(loaded), of_file = LoadProgram(path);
+  berth_report *report = nullptr, *report_of_file = nullptr;
+  EXPECT_API_OK(berth_program_simulate(program.get(), &report));
+  EXPECT_API_OK(berth_program_simulate(of_file.get(), &report_of_file));
+  const ReportHandle first(report), second(report_of_file);
+  const char *json = nullptr, *json_of_file = nullptr;
+  EXPECT_API_OK(berth_report_json(report, &json, nullptr));
+  EXPECT_API_OK(berth_report_json(report_of_file, &json_of_file, nullptr));
+  EXPECT_STREQ(json, json_of_file);
+}
+
+std::string ModelWithExternalData() {
+  ModelBuilder builder;
+  builder.Input("x", {2}).Output("y", {2}).Node("Add", {"x", "w"}, {"y"});
+  onnx::TensorProto& weights = builder.Initializer("w", onnx::TensorProto::FLOAT, {2});
+  weights.set_data_location(onnx::TensorProto::EXTERNAL);
+  onnx::StringStringEntryProto& entry = *weights.add_external_data();
+  entry.set_key("location");
+  entry.set_value("w.bin");
+  return builder.model.SerializeAsString();
+}
+
+TEST_F(CApiPlanner, BytesThatAreNoModelAreErrors) {
+  void* made = nullptr;
+  size_t made_bytes = 0;
+  const auto refuse = [&](const std::string& bytes, const std::string& part) {
+    EXPECT_EQ(
+        berth_planner_compile_memory(bytes.data(), bytes.size(), &options, &made, &made_bytes),
+        BERTH_INVALID_ARGUMENT);
+    EXPECT_THAT(berth_planner_last_error_message(), testing::HasSubstr(part));
+    EXPECT_EQ(made, nullptr);
+  };
+  refuse("", "empty (0 bytes)");
+  refuse("BERTHNPU, or so", "a bundle, which is already compiled");
+  refuse("1234TFL3 and no more", "no TFLite model");
+  const std::string external = ModelWithExternalData();
+  refuse(external, "'w.bin' of a model in memory");
+  folder.Write("w.bin", std::string(8, '\0'));
+  const std::string data_folder = folder.path().string();
+  options.data_folder = data_folder.c_str();
+  EXPECT_EQ(
+      berth_planner_compile_memory(external.data(), external.size(), &options, &made, &made_bytes),
+      BERTH_OK)
+      << berth_planner_last_error_message();
+  berth_planner_free(made);
+  EXPECT_EQ(berth_planner_compile_memory(nullptr, 1, nullptr, &made, &made_bytes),
+            BERTH_INVALID_ARGUMENT);
+  EXPECT_EQ(berth_planner_compile_memory("x", 1, nullptr, nullptr, &made_bytes),
+            BERTH_INVALID_ARGUMENT);
+  berth_planner_free(nullptr);
+}
+
+// Counts the calls, and ends the compilation at one of them.
+struct Watcher {
+  int calls = 0, last_call = -1;
+  std::vector<berth_compile_stage> stages;  // without repetition
+  berth_compile_progress last = {};
+
+  static int32_t Tell(void* user, const berth_compile_progress* progress) {
+    auto* const watcher = static_cast<Watcher*>(user);
+    EXPECT_EQ(progress->struct_size, sizeof(berth_compile_progress));
+    watcher->last = *progress;
+    if (watcher->stages.empty() || watcher->stages.back() != progress->stage) {
+      watcher->stages.push_back(progress->stage);
+    }
+    return ++watcher->calls == watcher->last_call;
+  }
+};
+
+TEST_F(CApiPlanner, TellsHowFarItIs) {
+  const int64_t extents[] = {2, 3, 8, 8};
+  const berth_named_shape shape = {"image", extents, 4, 0};
+  options.shapes = &shape;
+  options.shape_count = 1;
+  Watcher watcher;
+  options.progress = Watcher::Tell;
+  options.progress_user = &watcher;
+  ASSERT_EQ(Compile(), BERTH_OK) << berth_planner_last_error_message();
+  ASSERT_GE(watcher.stages.size(), 7u);
+  EXPECT_THAT(std::vector<berth_compile_stage>(watcher.stages.begin(), watcher.stages.begin() + 5),
+              testing::ElementsAre(BERTH_STAGE_IMPORT, BERTH_STAGE_GRAPH, BERTH_STAGE_ORDER,
+                                   BERTH_STAGE_RESIDENCY, BERTH_STAGE_PLACEMENT));
+  EXPECT_EQ(watcher.last.stage, BERTH_STAGE_WRITE);
+  EXPECT_GT(watcher.last.timed_plans, 0);
+  EXPECT_GE(watcher.last.best_cycles, watcher.last.lower_bound_cycles);
+  std::filesystem::remove(path);
+  // Wherever it is ended, nothing is written.
+  for (int last_call = watcher.calls; last_call > 0; last_call -= 1 + watcher.calls / 12) {
+    Watcher impatient;
+    impatient.last_call = last_call;
+    options.progress_user = &impatient;
+    ExpectRefused(BERTH_CANCELLED, "cancelled");
+    EXPECT_LE(impatient.calls, watcher.calls);
+  }
+}
+
+TEST_F(CApiPlanner, DynamicModelsCanBeCancelledToo) {
+  const berth_named_range ranges[] = {{"d0", 1, 4}};
+  options.ranges = ranges;
+  options.range_count = 1;
+  Watcher watcher;
+  options.progress = Watcher::Tell;
+  options.progress_user = &watcher;
+  ASSERT_EQ(Compile(), BERTH_OK) << berth_planner_last_error_message();
+  std::filesystem::remove(path);
+  for (const int last_call : {1, 2, 5, watcher.calls}) {
+    Watcher impatient;
+    impatient.last_call = last_call;
+    options.progress_user = &impatient;
+    ExpectRefused(BERTH_CANCELLED, "cancelled");
+  }
+}
+
 TEST_F(CApiPlanner, WrongOptionsAreErrors) {
   options.target = "no_such_machine";
   ExpectRefused(BERTH_NOT_FOUND, "no_such_machine");

@@ -1,4 +1,7 @@
 // Many requests through the C API: threads, runs in the background, arenas, and what is logged.
+#include <tbb/task_arena.h>
+#include <tbb/task_scheduler_observer.h>
+
 #include <atomic>
 #include <condition_variable>
 #include <mutex>
@@ -129,6 +132,132 @@ TEST_F(CApiRequests, TheNextRunMayBeginInTheCallback) {
                                         Chain::Next, &chain));
   EXPECT_THAT(chain.ends.Wait(1), testing::ElementsAre(BERTH_OK));
   EXPECT_EQ(chain.left, 0);
+}
+
+// Outputs of runs in the background that the library made.
+struct MadeOutputs {
+  Ends ends;
+  std::vector<ListHandle> lists;
+
+  static void Add(void* user, berth_status status, const char* message, berth_tensor_list* outputs,
+                  berth_report* report) {
+    auto* const made = static_cast<MadeOutputs*>(user);
+    EXPECT_EQ(status == BERTH_OK, outputs != nullptr);
+    {
+      const std::lock_guard<std::mutex> lock(made->ends.mutex);
+      made->lists.emplace_back(outputs);
+    }
+    Ends::Add(&made->ends, status, message, report);
+  }
+  std::vector<float> Values(size_t run) {
+    berth_tensor tensor = {};
+    EXPECT_API_OK(berth_tensor_list_get(lists[run].get(), 0, &tensor));
+    const auto* const values = static_cast<const float*>(tensor.data);
+    return {values, values + tensor.size_bytes / sizeof(float)};
+  }
+};
+
+TEST_F(CApiRequests, RunsInTheBackgroundMakeTheirOutputs) {
+  EXPECT_API_OK(Run());
+  const berth_tensor from = TensorOver(input);
+  MadeOutputs made;
+  berth_run_options options = berth_run_options_init();
+  options.mode = BERTH_RUN_BOTH;
+  EXPECT_API_OK(
+      berth_context_run_alloc_async(context.get(), &from, 1, &options, MadeOutputs::Add, &made));
+  EXPECT_THAT(made.ends.Wait(1), testing::ElementsAre(BERTH_OK));
+  EXPECT_NE(made.ends.reports[0], nullptr);
+  EXPECT_API_OK(berth_context_cancel(context.get()));
+  EXPECT_API_OK(
+      berth_context_run_alloc_async(context.get(), &from, 1, nullptr, MadeOutputs::Add, &made));
+  EXPECT_THAT(made.ends.Wait(2), testing::ElementsAre(BERTH_OK, BERTH_CANCELLED));
+  ExpectError(
+      berth_context_run_alloc_async(context.get(), &from, 0, nullptr, MadeOutputs::Add, &made),
+      BERTH_INVALID_ARGUMENT, "0 inputs given, 1 expected");
+  ExpectError(berth_context_run_alloc_async(context.get(), &from, 1, nullptr, nullptr, &made),
+              BERTH_INVALID_ARGUMENT, "done is null");
+  EXPECT_API_OK(Run());
+  context.reset();  // what was made is the caller's
+  EXPECT_EQ(made.Values(0), output);
+}
+
+// Three contexts that share workers, each run by a thread of its own, in the foreground and in the
+// background.
+void ExpectSameValuesWith(const berth_workers* workers, const ProgramHandle& program,
+                          const PoolHandle& pool, std::vector<float>& input,
+                          const std::vector<float>& expected) {
+  berth_context_options options = berth_context_options_init();
+  options.threads = 3;
+  options.workers = workers;
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 3; ++i) {
+    threads.emplace_back([&] {
+      berth_context* made = nullptr;
+      EXPECT_API_OK(berth_context_create(program.get(), pool.get(), &options, &made));
+      ContextHandle context(made);
+      std::vector<float> mine(expected.size()), later(expected.size());
+      const berth_tensor from = TensorOver(input), to = TensorOver(mine), next = TensorOver(later);
+      EXPECT_API_OK(berth_context_run(made, &from, 1, &to, 1, nullptr, nullptr));
+      Ends ends;
+      EXPECT_API_OK(berth_context_run_async(made, &from, 1, &next, 1, nullptr, Ends::Add, &ends));
+      EXPECT_THAT(ends.Wait(1), testing::ElementsAre(BERTH_OK));
+      EXPECT_EQ(mine, expected);
+      EXPECT_EQ(later, expected);
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
+TEST_F(CApiRequests, ContextsShareWorkers) {
+  EXPECT_API_OK(Run());
+  berth_workers* workers = nullptr;
+  EXPECT_API_OK(berth_workers_create(2, &workers));
+  ExpectSameValuesWith(workers, program, pool, input, output);
+  // A context keeps its workers.
+  berth_context_options options = berth_context_options_init();
+  options.workers = workers;
+  berth_context* made = nullptr;
+  EXPECT_API_OK(berth_context_create(program.get(), pool.get(), &options, &made));
+  const ContextHandle last(made);
+  berth_workers_release(workers);
+  const berth_tensor from = TensorOver(input), to = TensorOver(output);
+  Ends ends;
+  EXPECT_API_OK(berth_context_run_async(made, &from, 1, &to, 1, nullptr, Ends::Add, &ends));
+  EXPECT_THAT(ends.Wait(1), testing::ElementsAre(BERTH_OK));
+  berth_workers* none = nullptr;
+  ExpectError(berth_workers_create(0, &none), BERTH_INVALID_ARGUMENT, "threads: 0");
+  ExpectError(berth_workers_create(5000, &none), BERTH_INVALID_ARGUMENT, "threads: 5000");
+  berth_workers_release(nullptr);
+}
+
+// The callback comes from a thread of the host's arena.
+TEST_F(CApiRequests, RunsInAnArenaOfTheHost) {
+  EXPECT_API_OK(Run());
+  tbb::task_arena arena(2);
+  berth_workers* borrowed = nullptr;
+  EXPECT_API_OK(berth_workers_borrow(&arena, &borrowed));
+  ExpectSameValuesWith(borrowed, program, pool, input, output);
+  struct Observer : tbb::task_scheduler_observer {
+    using task_scheduler_observer::task_scheduler_observer;
+    void on_scheduler_entry(bool) override { ++entries; }
+    std::atomic<int> entries{0};
+  } observer(arena);
+  observer.observe(true);
+  berth_context_options options = berth_context_options_init();
+  options.workers = borrowed;
+  berth_context* made = nullptr;
+  EXPECT_API_OK(berth_context_create(program.get(), pool.get(), &options, &made));
+  ContextHandle last(made);
+  const berth_tensor from = TensorOver(input), to = TensorOver(output);
+  Ends ends;
+  EXPECT_API_OK(berth_context_run_async(made, &from, 1, &to, 1, nullptr, Ends::Add, &ends));
+  EXPECT_THAT(ends.Wait(1), testing::ElementsAre(BERTH_OK));
+  EXPECT_GT(observer.entries, 0);
+  observer.observe(false);
+  last.reset();
+  berth_workers_release(borrowed);
+  ExpectError(berth_workers_borrow(nullptr, &borrowed), BERTH_INVALID_ARGUMENT,
+              "task_arena is null");
 }
 
 struct LogLines {
