@@ -1,5 +1,5 @@
 // berth inspect BUNDLE: what the file says, without running or proving it (see `berth verify`), and
-// views of its plan: --timeline, --interference, --why, --memory-map.
+// views of its plan: --timeline, --interference, --why, --memory-map, --program.
 #include <memory>
 #include <optional>
 
@@ -8,6 +8,7 @@
 #include "tools/inspect_interference.h"
 #include "tools/inspect_memory_map.h"
 #include "tools/inspect_op.h"
+#include "tools/inspect_program.h"
 #include "tools/inspect_summary.h"
 #include "tools/inspect_timeline.h"
 #include "tools/inspect_why.h"
@@ -18,10 +19,11 @@ namespace berth {
 namespace {
 
 struct Flags {
-  std::string bundle, value, map_file;
+  std::string bundle, value, map_file, program_file;
   bool json = false, timeline = false, interference = false, why = false, map = false;
+  bool program = false;
 
-  bool HasView() const { return timeline || interference || why || map; }
+  bool HasView() const { return timeline || interference || why || map || program; }
 };
 
 // What was asked for, made before anything is printed: a failure leaves no half an answer.
@@ -33,7 +35,14 @@ class Views {
     if (flags_.timeline) BERTH_RETURN_IF_ERROR(AddTimeline());
     if (flags_.interference) AddInterference();
     if (flags_.why) BERTH_RETURN_IF_ERROR(AddWhy());
-    if (flags_.map) BERTH_RETURN_IF_ERROR(AddMap());
+    if (flags_.map) {
+      BERTH_RETURN_IF_ERROR(AddFile("memory_map", flags_.map_file,
+                                    MemoryMapPage(MemoryMapData(plan_)), ": open it in a browser"));
+    }
+    if (flags_.program) {
+      BERTH_RETURN_IF_ERROR(
+          AddFile("program", flags_.program_file, ProgramText(plan_), ": berth simulate reads it"));
+    }
     return absl::OkStatus();
   }
 
@@ -83,12 +92,11 @@ class Views {
     return absl::OkStatus();
   }
 
-  absl::Status AddMap() {
-    const std::string page = MemoryMapPage(MemoryMapData(plan_));
-    BERTH_RETURN_IF_ERROR(WriteFile(flags_.map_file, page));
-    json_["memory_map"] = {{"file", flags_.map_file}, {"file_bytes", page.size()}};
-    Append(
-        fmt::format("Wrote '{}' ({} bytes): open it in a browser\n", flags_.map_file, page.size()));
+  absl::Status AddFile(const char* key, const std::string& file, const std::string& bytes,
+                       std::string_view use) {
+    BERTH_RETURN_IF_ERROR(WriteFile(file, bytes));
+    json_[key] = {{"file", file}, {"file_bytes", bytes.size()}};
+    Append(fmt::format("Wrote '{}' ({} bytes){}\n", file, bytes.size(), use));
     return absl::OkStatus();
   }
 
@@ -151,9 +159,12 @@ void AddInspectCommand(CLI::App& app, CommandAction& action) {
       "stays on chip, what bounds it, what was tried");
   CLI::Option* map =
       command->add_option("--memory-map", flags->map_file, "Write a page that draws the memories");
+  CLI::Option* program = command->add_option("--program", flags->program_file,
+                                             "Write the program as text (docs/program.md)");
   command->add_flag("--json", flags->json, "One JSON object on stdout");
-  command->callback([flags, why, map, &action] {
+  command->callback([flags, why, map, program, &action] {
     flags->why = why->count() > 0;
+    flags->program = program->count() > 0;
     flags->map = map->count() > 0;
     action = [flags] { return Run(*flags); };
   });

@@ -17,6 +17,7 @@ void AddCheckCommand(CLI::App& app, CommandAction& action);
 void AddQuantizeCommand(CLI::App& app, CommandAction& action);
 void AddInspectCommand(CLI::App& app, CommandAction& action);
 void AddVerifyCommand(CLI::App& app, CommandAction& action);
+void AddSimulateCommand(CLI::App& app, CommandAction& action);
 void AddPlaceCommand(CLI::App& app, CommandAction& action);
 void AddOrderCommand(CLI::App& app, CommandAction& action);
 void AddLayerCommand(CLI::App& app, CommandAction& action);

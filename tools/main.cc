@@ -44,6 +44,7 @@ int RunCommandLine(int argc, char** argv) {
   berth::AddQuantizeCommand(app, action);
   berth::AddInspectCommand(app, action);
   berth::AddVerifyCommand(app, action);
+  berth::AddSimulateCommand(app, action);
   berth::AddPlaceCommand(app, action);
   berth::AddOrderCommand(app, action);
   berth::AddLayerCommand(app, action);

@@ -274,10 +274,15 @@ std::string ReportText(const SimReport& report, const BundleContents& info) {
       info.cycles_lower_bound_mapped, Ratio(report.makespan_cycles, info.cycles_lower_bound_mapped),
       dram_bytes, info.dram_bytes_lower_bound, Ratio(dram_bytes, info.dram_bytes_lower_bound),
       report.macs, 100.0 * MatrixUtilization(report, info.config.matrix.int8_macs_per_cycle));
+  return text + EnginesText(report) + OpTable(report, info);
+}
+
+std::string EnginesText(const SimReport& report) {
+  std::string text;
   for (const EngineReport& engine : report.engines) {
     text += EngineLine(engine, report.makespan_cycles);
   }
-  return text + OpTable(report, info);
+  return text;
 }
 
 }  // namespace berth

@@ -18,6 +18,7 @@ std::string PlanText(const BundleContents& info);
 void AddReportJson(const SimReport& report, const BundleContents& info,
                    nlohmann::ordered_json& json);
 std::string ReportText(const SimReport& report, const BundleContents& info);
+std::string EnginesText(const SimReport& report);  // of it, what each engine did
 
 // Of a dynamic program: specializations, reused_specializations, ..., pool_bytes (the most that was
 // in use).

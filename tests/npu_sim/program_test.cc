@@ -42,6 +42,8 @@ TEST(DumpProgram, OneLinePerCommand) {
   program.engines = CoreEngines(1);
   program.regions.push_back({4096, RegionKind::kInput, {}, 0});
   program.waits.push_back({0, 1});
+  program.slots.push_back({64, 64, 0, 2, 5, 0, MemorySpace::kScratchpad});
+  program.scratchpad_bytes = 128;
   Command load;
   load.opcode = Opcode::kDmaLoad;
   load.extent[3] = 16;
@@ -51,19 +53,26 @@ TEST(DumpProgram, OneLinePerCommand) {
   load.out = load.in0;
   load.out.space = MemorySpace::kScratchpad;
   load.out.offset_bytes = 64;
-  load.out.slot = 3;
+  load.out.slot = 0;
   Command relu;
   relu.opcode = Opcode::kUnary;
   relu.engine = 2;
+  relu.params.vector = VectorParams{};
   relu.params.vector.function = static_cast<uint8_t>(UnaryFunction::kRelu);
   relu.in0 = relu.out = load.out;
   relu.wait_count = 1;
   program.commands = {load, relu};
   EXPECT_EQ(DumpProgram(program.view()),
-            "     0 dma0    dma_load    op=0 1x1x1x16 out=scratchpad+64:float32(0,0,0,4)#3"
+            "tile_program 1\n"
+            "engines dma0 matrix vector host\n"
+            "region 0 input bytes=4096\n"
+            "scratchpad bytes=128\n"
+            "accumulator bytes=0\n"
+            "slot 0 scratchpad+64 bytes=64 commands=[0,2) name=5\n"
+            "     0 dma0    dma_load    1x1x1x16 op=0 out=scratchpad+64:float32(0,0,0,4)#0"
             " in0=input[0]+0:float32(0,0,0,4)\n"
-            "     1 vector  unary       op=0 1x1x1x1 out=scratchpad+64:float32(0,0,0,4)#3"
-            " in0=scratchpad+64:float32(0,0,0,4)#3 relu waits dma0>=1\n");
+            "     1 vector  unary       1x1x1x1 op=0 out=scratchpad+64:float32(0,0,0,4)#0"
+            " in0=scratchpad+64:float32(0,0,0,4)#0 function=relu waits=dma0>=1\n");
 }
 
 TEST(DumpProgram, SurvivesIndicesOutOfRange) {
@@ -74,7 +83,7 @@ TEST(DumpProgram, SurvivesIndicesOutOfRange) {
   command.in0.space = MemorySpace::kDram;
   command.in0.region = 7;
   program.commands = {command};
-  EXPECT_THAT(DumpProgram(program.view()), HasSubstr("engine?9"));
+  EXPECT_THAT(DumpProgram(program.view()), HasSubstr("0 ?9 "));
 }
 
 }  // namespace

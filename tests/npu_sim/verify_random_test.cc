@@ -10,6 +10,7 @@
 #include "npu_sim/verify.h"
 #include "tests/npu_sim/access_bytes.h"
 #include "tests/npu_sim/example_program.h"
+#include "tests/npu_sim/program_text_testing.h"
 #include "tests/npu_sim/sanitizer_testing.h"
 
 namespace berth {
@@ -138,6 +139,7 @@ TEST(VerifyProgram, AgreesWithANaiveProof) {
       well_formed = well_formed && VerifyCommand(program.view(), config, c).ok();
     }
     if (!well_formed) continue;  // an output that overlaps itself
+    if (round % 10 == 0) ASSERT_EQ(testing_support::RoundTripDifference(program), "");
     const bool expected = NaivelySafe(program);
     const absl::Status status = VerifyProgram(program.view(), config);
     ASSERT_EQ(status.ok(), expected) << "round " << round << ": " << status << "\n"
