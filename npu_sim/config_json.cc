@@ -128,6 +128,54 @@ struct Writer {
   }
 };
 
+// The same without blanks, field by field: a JSON object allocates where it is destroyed, and ends
+// the process where it cannot, which a load must not. Fields of a group follow one another.
+class CompactWriter {
+ public:
+  void operator()(std::string_view path, const bool& field) { Add(path, field); }
+  template <typename Enum, std::enable_if_t<std::is_enum_v<Enum>, int> = 0>
+  void operator()(std::string_view path, const Enum& field) {
+    Add(path, EnumNames(field)[static_cast<size_t>(field)]);
+  }
+  template <typename Number>
+  void operator()(std::string_view path, const Number& field, std::type_identity_t<Number>,
+                  std::type_identity_t<Number>) {
+    Add(path, field);
+  }
+  std::string Finish() && {
+    Enter("");
+    return std::move(text_) + "}";
+  }
+
+ private:
+  void Add(std::string_view path, const Json& leaf) {
+    const size_t group_end = path.rfind('.') + 1;  // 0 where there is no dot
+    Enter(path.substr(0, group_end));
+    Name(path.substr(group_end));
+    text_ += leaf.dump();
+  }
+  // Closes groups and opens others until `group` ("dram.timing.") is the one that is open.
+  void Enter(std::string_view group) {
+    while (!group.starts_with(group_)) {
+      text_ += '}';
+      group_.resize(group_.rfind('.', group_.size() - 2) + 1);
+    }
+    while (group_ != group) {
+      const size_t end = group.find('.', group_.size());
+      Name(group.substr(group_.size(), end - group_.size()));
+      text_ += '{';
+      group_ = group.substr(0, end + 1);
+    }
+  }
+  void Name(std::string_view key) {
+    if (text_.back() != '{') text_ += ',';
+    text_ += fmt::format("\"{}\":", key);
+  }
+
+  std::string text_ = "{";
+  std::string group_;  // that is open, with a dot behind each name
+};
+
 // The first key of `object` (in its order) that no field has, with the keys that are allowed there.
 absl::Status CheckKeysKnown(const Json& object, const std::string& prefix,
                             const std::set<std::string, std::less<>>& known) {
@@ -210,9 +258,9 @@ std::string ToJson(const NpuConfig& config) {
 }
 
 uint64_t Fingerprint(const NpuConfig& config) {
-  Writer writer;
+  CompactWriter writer;
   config_internal::VisitMachine(config, writer);
-  const std::string canonical = writer.root.dump();
+  const std::string canonical = std::move(writer).Finish();
   return XXH3_64bits(canonical.data(), canonical.size());
 }
 

@@ -217,6 +217,11 @@ TEST(ConfigTest, TargetsByNameOrFile) {
   std::filesystem::remove_all(folder);
 }
 
+// Bundles carry it.
+TEST(ConfigTest, FingerprintStaysWhatItWas) {
+  EXPECT_EQ(Fingerprint(*LoadTarget("edge")), 0x404785540f342de1u);
+}
+
 TEST(ConfigTest, FingerprintIsOfTheMachineNotItsName) {
   NpuConfig config = Preset("edge");
   const uint64_t before = Fingerprint(config);

@@ -1,6 +1,5 @@
 // Many requests through the C API: threads, runs in the background, arenas, and what is logged.
 #include <tbb/task_arena.h>
-#include <tbb/task_scheduler_observer.h>
 
 #include <atomic>
 #include <condition_variable>
@@ -230,31 +229,36 @@ TEST_F(CApiRequests, ContextsShareWorkers) {
   berth_workers_release(nullptr);
 }
 
-// The callback comes from a thread of the host's arena.
+// The callback comes from a thread of the host's arena, which is told by its size.
 TEST_F(CApiRequests, RunsInAnArenaOfTheHost) {
   EXPECT_API_OK(Run());
-  tbb::task_arena arena(2);
+  constexpr int kThreads = 2;
+  tbb::task_arena arena(kThreads);
   berth_workers* borrowed = nullptr;
   EXPECT_API_OK(berth_workers_borrow(&arena, &borrowed));
   ExpectSameValuesWith(borrowed, program, pool, input, output);
-  struct Observer : tbb::task_scheduler_observer {
-    using task_scheduler_observer::task_scheduler_observer;
-    void on_scheduler_entry(bool) override { ++entries; }
-    std::atomic<int> entries{0};
-  } observer(arena);
-  observer.observe(true);
-  berth_context_options options = berth_context_options_init();
-  options.workers = borrowed;
-  berth_context* made = nullptr;
-  EXPECT_API_OK(berth_context_create(program.get(), pool.get(), &options, &made));
-  ContextHandle last(made);
-  const berth_tensor from = TensorOver(input), to = TensorOver(output);
-  Ends ends;
-  EXPECT_API_OK(berth_context_run_async(made, &from, 1, &to, 1, nullptr, Ends::Add, &ends));
-  EXPECT_THAT(ends.Wait(1), testing::ElementsAre(BERTH_OK));
-  EXPECT_GT(observer.entries, 0);
-  observer.observe(false);
-  last.reset();
+  struct Seen {
+    Ends ends;
+    int threads = 0;
+    static void Add(void* user, berth_status status, const char* message, berth_report* report) {
+      auto* const seen = static_cast<Seen*>(user);
+      seen->threads = tbb::this_task_arena::max_concurrency();
+      Ends::Add(&seen->ends, status, message, report);
+    }
+  };
+  berth_context_options options = berth_context_options_init();  // one thread of its own
+  for (const berth_workers* workers :
+       {static_cast<const berth_workers*>(nullptr), static_cast<const berth_workers*>(borrowed)}) {
+    options.workers = workers;
+    berth_context* made = nullptr;
+    EXPECT_API_OK(berth_context_create(program.get(), pool.get(), &options, &made));
+    const ContextHandle last(made);
+    const berth_tensor from = TensorOver(input), to = TensorOver(output);
+    Seen seen;
+    EXPECT_API_OK(berth_context_run_async(made, &from, 1, &to, 1, nullptr, Seen::Add, &seen));
+    EXPECT_THAT(seen.ends.Wait(1), testing::ElementsAre(BERTH_OK));
+    EXPECT_EQ(seen.threads, workers == nullptr ? 1 : kThreads);
+  }
   berth_workers_release(borrowed);
   ExpectError(berth_workers_borrow(nullptr, &borrowed), BERTH_INVALID_ARGUMENT,
               "task_arena is null");
