@@ -9,9 +9,10 @@
 #pragma once
 
 #include <cstdint>
+#include <unordered_map>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
+#include "absl/hash/hash.h"
 #include "npu_sim/access.h"
 #include "npu_sim/verify/order.h"
 
@@ -66,7 +67,8 @@ class RaceMap {
   int64_t& steps_;
   int granule_shift_ = 0;
   std::vector<std::vector<Record>> granules_;
-  absl::flat_hash_map<GridKey, uint32_t> grid_of_;
+  // Not of Abseil: their tables break where memory for a larger one cannot be had.
+  std::unordered_map<GridKey, uint32_t, absl::Hash<GridKey>> grid_of_;
   std::vector<Access> grids_;
 };
 

@@ -3,8 +3,7 @@
 #include <algorithm>
 #include <set>
 #include <tuple>
-
-#include "absl/container/flat_hash_map.h"
+#include <unordered_map>
 
 namespace berth {
 namespace {
@@ -105,7 +104,7 @@ BlockSet MakeBlocks(const PoolProblem& problem) {
   BlockSet set;
   set.section_steps = SectionSteps(problem);
   std::vector<std::vector<BlockPart>> members;  // by block
-  absl::flat_hash_map<int64_t, int32_t> block_of_group;
+  std::unordered_map<int64_t, int32_t> block_of_group;
   for (const PoolItem& item : problem.items) {
     int32_t block_index = static_cast<int32_t>(set.blocks.size());
     if (item.alias_group != kNoAliasGroup) {

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <bit>
+#include <unordered_map>
 
-#include "absl/container/flat_hash_map.h"
 #include "base/checked_math.h"
 #include "base/status.h"
 
@@ -78,7 +78,7 @@ absl::Status ValidateTotal(const PoolProblem& problem) {
 }
 
 // The first fixed member of each alias group: it fixes the whole group.
-using FixedMembers = absl::flat_hash_map<int64_t, const PoolItem*>;
+using FixedMembers = std::unordered_map<int64_t, const PoolItem*>;
 
 FixedMembers FindFixedMembers(const PoolProblem& problem) {
   FixedMembers members;

@@ -251,13 +251,13 @@ TEST_F(AllocationFailure, DynamicLoadAndRun) {
   ASSERT_TRUE(WriteBundle(path, *contents).ok());
   const DynamicOptions dynamic = TestDynamicOptions();
   const Tensor image = UniformTensor(Shape{1, 3, 4, 5}, 3);
+  const ConstTensorView view = image.view();
   ArenaPool pool;
   Sweep([&] {
     BERTH_ASSIGN_OR_RETURN(DynamicOptions options, Copy(dynamic));
     BERTH_ASSIGN_OR_RETURN(const auto program,
                            Program::Load(path, LoadLevel::kFull, std::move(options)));
     BERTH_ASSIGN_OR_RETURN(const std::unique_ptr<Context> context, Context::Create(program, pool));
-    const ConstTensorView view = image.view();
     std::vector<Tensor> outputs;
     BERTH_RETURN_IF_ERROR(context->Run({&view, 1}, outputs));
     return context->Run({&view, 1}, outputs);
