@@ -5,6 +5,7 @@
 
 #include "npu_sim/config.h"
 #include "runtime/bundle/bundle.h"
+#include "tests/npu_sim/example_program.h"
 #include "tests/planner/small_network.h"
 #include "tests/planner/tflite_testing.h"
 #include "tests/runtime/dynamic_testing.h"
@@ -117,6 +118,27 @@ void WriteTexts(const fs::path& folder) {
         "op,id,size_bytes,alignment\nalloc,0,4096,64\nalloc,1,64,\nfree,0,,\nfree,1,,\n");
 }
 
+// The small network tile by tile, cut where it stops being small; one command of every opcode.
+void WriteProgramTexts(const fs::path& folder) {
+  const std::string network = DumpProgram(CompileSmallNetwork().program.view());
+  constexpr size_t kLongest = 8000;
+  Write(folder / "network", network.substr(0, network.rfind('\n', kLongest) + 1));
+  Write(folder / "example", DumpProgram(testing_support::ExampleProgram().view()));
+  TileProgram program;
+  program.engines = CoreEngines(1);
+  for (int value = 1; value < 256; ++value) {
+    const auto opcode = static_cast<Opcode>(value);
+    if (OpcodeName(opcode) == "invalid") continue;
+    Command command;
+    command.opcode = opcode;
+    command.engine = static_cast<uint8_t>(EngineOf(opcode));
+    command.out = command.in0 = testing_support::ProgramBuilder::View(MemorySpace::kScratchpad, 0,
+                                                                      64 * value, {0, 0, 16, 4});
+    program.commands.push_back(command);
+  }
+  Write(folder / "opcodes", DumpProgram(program.view()));
+}
+
 // Edits of a program, and inputs of the dynamic models: records of small numbers.
 void WriteRecords(const fs::path& folder) {
   for (int seed = 0; seed < 32; ++seed) {
@@ -141,6 +163,7 @@ int main(int argc, char** argv) {
   berth::WriteModels(folder / "onnx");
   berth::WriteTflite(folder / "tflite");
   berth::WriteTexts(folder);
+  berth::WriteProgramTexts(folder / "program_text");
   berth::WriteRecords(folder);
   return berth::WriteBundles(folder / "bundle") ? 0 : 1;
 }
