@@ -9,7 +9,7 @@
 #include "npu_sim/conflict_graph.h"
 #include "npu_sim/verify.h"
 #include "planner/bounds.h"
-#include "planner/cancel.h"
+#include "planner/check_stop.h"
 #include "planner/compile_dynamic.h"
 #include "planner/describe_values.h"
 #include "planner/dynamic_dims.h"
@@ -73,7 +73,7 @@ void Dump(const CompileOptions& options, std::string_view stage, MakeText&& make
 
 absl::Status BeginStage(const CompileOptions& options, CompileStage stage) {
   if (options.on_stage) options.on_stage(stage);
-  return CheckCancelled(options.cancel);
+  return CheckCompilation(options.stop);
 }
 
 std::string DumpTiles(const LoweredProgram& lowered) {
@@ -162,7 +162,7 @@ absl::Status MakeSchedule(const CompileOptions& options, Stages& stages) {
   schedule_options.pool_budget_bytes = options.pool_budget_bytes;
   schedule_options.storage = stages.dram.storage_options;
   schedule_options.progress = options.progress;
-  schedule_options.cancel = options.cancel;
+  schedule_options.stop = options.stop;
   BERTH_ASSIGN_OR_RETURN(stages.schedule,
                          ScheduleProgram(stages.graph, options.config, schedule_options));
   if (stages.schedule.is_reordered) {

@@ -2,7 +2,6 @@
 // lists the stages in order.
 #pragma once
 
-#include <atomic>
 #include <cstddef>
 #include <functional>
 #include <map>
@@ -11,6 +10,7 @@
 
 #include "absl/types/span.h"
 #include "base/status.h"
+#include "base/stop.h"
 #include "kernels/fold/evaluator.h"
 #include "kernels/graph.h"
 #include "npu_sim/config.h"
@@ -71,9 +71,9 @@ struct CompileOptions {
   // Told of every stage before it begins, by the thread that compiles. Dynamic models have the
   // stages of their largest shape.
   std::function<void(CompileStage)> on_stage;
-  // Once it is set, from any thread, the compilation ends before its next stage or the next step of
-  // its search, with Cancelled. Null: it runs to its end.
-  const std::atomic<bool>* cancel = nullptr;
+  // The compilation ends before its next stage or the next step of its search, with Cancelled or
+  // DeadlineExceeded.
+  StopConditions stop;
   // Called with the text dump of every stage: "import", "graph", "order", "pool", "tiles",
   // "program".
   std::function<void(std::string_view stage, const std::string& text)> dump;

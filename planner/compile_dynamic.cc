@@ -5,7 +5,7 @@
 
 #include "kernels/fold/fold_constants.h"
 #include "kernels/fold/graph_edit.h"
-#include "planner/cancel.h"
+#include "planner/check_stop.h"
 #include "planner/maximum_plan.h"
 #include "planner/symbolic_extents.h"
 #include "runtime/bundle/dynamic_model.h"
@@ -14,7 +14,7 @@ namespace berth {
 
 absl::StatusOr<BundleContents> CompileDynamic(Graph graph, const CompileOptions& options) {
   std::optional<MaximumPlan> maximum = PlanMaximum(graph, options);
-  BERTH_RETURN_IF_ERROR(CheckCancelled(options.cancel));
+  BERTH_RETURN_IF_ERROR(CheckCompilation(options.stop));
   FoldOptions fold;
   fold.partial = true;
   fold.keep_quantized = true;

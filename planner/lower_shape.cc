@@ -15,6 +15,7 @@ CompileOptions OptionsFor(const LoweringRequest& request, const ConstantEvaluato
   options.config = request.config;
   options.float_storage = request.float_storage;
   options.evaluator = evaluator;
+  options.stop = request.stop;
   return options;
 }
 

@@ -1,6 +1,6 @@
 #include "planner/c_api/compile_progress.h"
 
-#include "planner/cancel.h"
+#include "planner/check_stop.h"
 
 namespace berth::c_api {
 namespace {
@@ -26,7 +26,7 @@ berth_compile_stage ToStage(CompileStage stage) {
 absl::Status CompileProgress::Tell(berth_compile_stage stage) {
   said_.stage = stage;
   if (callback_ != nullptr && callback_(user_, &said_) != 0) cancel_ = true;
-  return CheckCancelled(&cancel_);
+  return CheckCompilation({&cancel_, std::nullopt});
 }
 
 void CompileProgress::TellSearch(const ScheduleProgress& search) {
@@ -41,7 +41,7 @@ void CompileProgress::TellSearch(const ScheduleProgress& search) {
 
 void CompileProgress::Watch(CompileOptions& options) {
   if (callback_ == nullptr) return;
-  options.cancel = &cancel_;
+  options.stop.cancel = &cancel_;
   options.on_stage = [this](CompileStage stage) { (void)Tell(ToStage(stage)); };
   options.progress = [this](const ScheduleProgress& search) { TellSearch(search); };
 }

@@ -12,6 +12,7 @@
 #include "npu_sim/access.h"
 #include "npu_sim/timing.h"
 #include "planner/bounds.h"
+#include "planner/check_stop.h"
 
 namespace berth {
 namespace {
@@ -229,6 +230,7 @@ absl::StatusOr<LoweredProgram> LowerGraph(const Graph& graph, const StoragePlan&
   const LoweringContext context{graph, storage, tables, placements, builder};
   std::vector<std::string> decisions(graph.nodes.size());
   for (const Segment& segment : on_chip.segments) {
+    BERTH_RETURN_IF_ERROR(CheckCompilation(options.stop));
     std::optional<BandPlan> bands = BandsOf(context, segment);
     const SegmentBudget budget = BudgetOf(context, segment, bands, options);
     BERTH_RETURN_IF_ERROR(LowerSegment(context, segment, std::move(bands), budget, decisions));

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/stop.h"
 #include "kernels/tile_builder.h"
 #include "planner/schedule/segment_lowering.h"
 #include "planner/storage/storage.h"
@@ -39,6 +40,7 @@ struct LowerOptions {
   int64_t command_cycles = 0;  // TileBudget::command_cycles
   // Tiles too small for the model make programs too long to be of use.
   size_t command_limit = 1000000;
+  StopConditions stop;
 };
 
 // The storage must have been assigned with `on_chip`. ResourceExhausted names the node whose

@@ -6,7 +6,7 @@
 
 #include "npu_sim/timing.h"
 #include "planner/bounds.h"
-#include "planner/cancel.h"
+#include "planner/check_stop.h"
 #include "planner/schedule/prefetch.h"
 
 namespace berth {
@@ -119,6 +119,7 @@ absl::StatusOr<Schedule> LowerSchedule(const Graph& graph, const NpuConfig& conf
   lower_options.command_limit = options.command_limit;
   lower_options.command_cycles = options.command_cycles;
   lower_options.tile_percent = tile_percent;
+  lower_options.stop = options.stop;
   BERTH_ASSIGN_OR_RETURN(begun.lowered,
                          LowerGraph(graph, begun.storage, begun.on_chip, config, lower_options));
   return begun;
@@ -134,7 +135,7 @@ absl::StatusOr<Schedule> TryDepths(const ScheduleAttempt& attempt, const Schedul
   const int most_worse = lowered.lowered.commands.size() > kLongProgram ? 1 : kWorseDepths;
   int worse = 0;
   for (const int64_t hoist_percent : kHoistPercent) {
-    BERTH_RETURN_IF_ERROR(CheckCancelled(options.cancel));
+    BERTH_RETURN_IF_ERROR(CheckCompilation(options.stop));
     if (!options.hoist && hoist_percent != 0) continue;
     if (hoist_percent == 0 && best.ok()) break;
     trial.hoist_percent = static_cast<int32_t>(hoist_percent);
@@ -146,6 +147,7 @@ absl::StatusOr<Schedule> TryDepths(const ScheduleAttempt& attempt, const Schedul
       if (!best.ok()) best = std::move(schedule);
       continue;
     }
+    BERTH_RETURN_IF_ERROR(CheckCompilation(options.stop));
     BERTH_RETURN_IF_ERROR(EmitAndTime(attempt.graph, config, *schedule));
     trials.back().makespan_cycles = schedule->makespan_cycles;
     trials.back().dram_cycles = schedule->dram_cycles;

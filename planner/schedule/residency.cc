@@ -4,7 +4,6 @@
 #include <iterator>
 #include <limits>
 
-#include "planner/cancel.h"
 #include "planner/schedule/segment_record.h"
 
 namespace berth {
@@ -81,7 +80,7 @@ class Search {
   ResidencyResult Run() {
     states_[0].push_back({});
     for (int begin = 0; begin < steps_; ++begin) {
-      if (IsCancelled(options_.cancel)) return {};
+      if (ShouldStop(options_.stop)) return {};
       std::vector<State>& here = states_[static_cast<size_t>(begin)];
       std::sort(here.begin(), here.end(), IsBetter);
       Prune(here);

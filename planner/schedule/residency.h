@@ -7,10 +7,10 @@
 // Deterministic. Cost: O(steps x longest segment x beam) evaluations of segments.
 #pragma once
 
-#include <atomic>
 #include <functional>
 #include <vector>
 
+#include "base/stop.h"
 #include "npu_sim/config.h"
 #include "planner/schedule/segment_cost.h"
 #include "planner/storage/storage.h"
@@ -30,7 +30,7 @@ struct ResidencyOptions {
   bool bands_spread = false;  // what is believed of the placement: see PipelineCycles
   // Told about once a step of the graph: work so far, and the limit. Null: nobody asks.
   std::function<void(int64_t work_units, int64_t limit_units)> progress;
-  const std::atomic<bool>* cancel = nullptr;  // set: the result is empty, and soon there
+  StopConditions stop;  // then the result is empty, and soon there
 };
 
 struct ResidencyResult {

@@ -5,7 +5,7 @@
 #include <future>
 
 #include "base/checked_math.h"
-#include "planner/cancel.h"
+#include "planner/check_stop.h"
 #include "planner/order/local_order.h"
 #include "planner/schedule/realize.h"
 #include "planner/schedule/residency.h"
@@ -69,7 +69,7 @@ std::vector<ResidencyResult> PlanBeliefs(const Graph& graph, const NpuConfig& co
   residency.resident = options.resident;
   residency.stripes = options.stripes;
   residency.limit_bytes = config.scratchpad.size_bytes * limit_percent / 100;
-  residency.cancel = options.cancel;
+  residency.stop = options.stop;
   if (!options.search) {
     residency.beam = 1;
     residency.all_manners = false;
@@ -136,7 +136,7 @@ Realized Realize(const Candidate& candidate, const NpuConfig& config,
   const ScheduleAttempt attempt{candidate.order->graph, config, options, monitor};
   Realized result;
   const auto realize = [&]() -> absl::StatusOr<Schedule> {
-    BERTH_RETURN_IF_ERROR(CheckCancelled(options.cancel));
+    BERTH_RETURN_IF_ERROR(CheckCompilation(options.stop));
     BERTH_ASSIGN_OR_RETURN(const Schedule begun,
                            BeginSchedule(attempt.graph, candidate.planned->plan, options));
     BERTH_ASSIGN_OR_RETURN(
@@ -264,13 +264,13 @@ std::optional<int64_t> SmallestScratchpad(const Graph& graph, NpuConfig config,
   };
   int64_t too_small = config.scratchpad.size_bytes, enough = too_small;
   do {
-    if (enough >= kLargestScratchpadBytes || IsCancelled(options.cancel)) return std::nullopt;
+    if (enough >= kLargestScratchpadBytes || ShouldStop(options.stop)) return std::nullopt;
     too_small = enough;
     enough = AlignUp(enough * 2, kSearchStepBytes);
   } while (!fits(enough));
   while (enough - too_small > kSearchStepBytes) {
     const int64_t middle = AlignUp(too_small + (enough - too_small) / 2, kSearchStepBytes);
-    if (middle >= enough || IsCancelled(options.cancel)) break;
+    if (middle >= enough || ShouldStop(options.stop)) break;
     (fits(middle) ? enough : too_small) = middle;
   }
   return enough;
@@ -295,7 +295,7 @@ absl::StatusOr<Schedule> ScheduleProgram(Graph& graph, const NpuConfig& config,
   std::vector<ScheduleTrial> trials;
   absl::StatusOr<Schedule> schedule = FindSchedule(graph, config, options, trials);
   // Some plan may be there; the search for a better one was cut short.
-  BERTH_RETURN_IF_ERROR(CheckCancelled(options.cancel));
+  BERTH_RETURN_IF_ERROR(CheckCompilation(options.stop));
   if (schedule.ok()) schedule->trials = std::move(trials);
   if (schedule.ok() || !absl::IsResourceExhausted(schedule.status())) return schedule;
   const std::optional<int64_t> smallest = SmallestScratchpad(graph, config, options);

@@ -2,7 +2,6 @@
 // prefetch for which the placement fits.
 #pragma once
 
-#include <atomic>
 #include <functional>
 #include <optional>
 #include <vector>
@@ -27,7 +26,7 @@ struct ScheduleOptions {
   StorageOptions storage;          // what stands where, before anything is on chip
   // Told how far the search is, by several threads, one at a time. Null: nobody asks.
   std::function<void(const ScheduleProgress&)> progress;
-  const std::atomic<bool>* cancel = nullptr;  // set: Cancelled, soon. Null: to the end
+  StopConditions stop;
 };
 
 struct Schedule {

@@ -5,6 +5,7 @@
 #include <functional>
 
 #include "base/status.h"
+#include "base/stop.h"
 #include "kernels/graph.h"
 #include "npu_sim/config.h"
 #include "runtime/bundle/contents.h"
@@ -13,6 +14,7 @@ namespace berth {
 
 struct LoweringRequest {
   NpuConfig config;
+  StopConditions stop;                    // of the run that waits for the program
   DType float_storage = DType::kFloat32;  // as in DynamicModel
 };
 

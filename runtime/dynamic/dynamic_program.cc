@@ -27,7 +27,8 @@ absl::StatusOr<std::unique_ptr<DynamicProgram>> DynamicProgram::Create(
   std::unique_ptr<DynamicProgram> program(new DynamicProgram());
   const DynamicModel& model = *bundle.info().dynamic;
   program->graph_ = model.graph;
-  program->request_ = {bundle.info().config, model.float_storage};
+  program->request_.config = bundle.info().config;
+  program->request_.float_storage = model.float_storage;
   if (maximum != nullptr) {
     std::vector<SpecializationInput> inputs;
     for (const TensorInfo& input : maximum->bundle().info().inputs) inputs.push_back({input.type});
@@ -64,10 +65,12 @@ DynamicStatistics DynamicProgram::statistics() const {
 }
 
 absl::StatusOr<std::shared_ptr<Specialization>> DynamicProgram::Specialize(
-    const std::shared_ptr<const Graph>& graph, absl::Span<const SpecializationInput> inputs) {
+    const std::shared_ptr<const Graph>& graph, absl::Span<const SpecializationInput> inputs,
+    const StopConditions& stop) {
   const std::string key = SpecializationKey(graph.get(), inputs);
-  BERTH_ASSIGN_OR_RETURN(std::shared_ptr<Specialization> found,
-                         cache_->GetOrMake(key, [&] { return Make(key, graph, inputs); }));
+  BERTH_ASSIGN_OR_RETURN(std::shared_ptr<Specialization> found, cache_->GetOrMake(key, stop, [&] {
+    return Make(key, graph, inputs, stop);
+  }));
   if (options_.plan && key != maximum_key_ && found->CountRun() == options_.hot_runs &&
       found->program() != nullptr) {
     Enqueue({key, found});
@@ -77,9 +80,11 @@ absl::StatusOr<std::shared_ptr<Specialization>> DynamicProgram::Specialize(
 
 absl::StatusOr<std::shared_ptr<Specialization>> DynamicProgram::Make(
     const std::string& key, const std::shared_ptr<const Graph>& graph,
-    absl::Span<const SpecializationInput> inputs) const {
+    absl::Span<const SpecializationInput> inputs, const StopConditions& stop) const {
   if (key == maximum_key_) return Specialization::OfProgram(graph, maximum_);
-  SpecializationCache::Result made = Specialization::Make(graph, inputs, options_.lower, request_);
+  LoweringRequest request = request_;
+  request.stop = stop;
+  SpecializationCache::Result made = Specialization::Make(graph, inputs, options_.lower, request);
   if (logger_.Wants(LogLevel::kInfo)) {
     Log(logger_, LogLevel::kInfo, "'{}': {} for inputs {}", graph->name,
         made.ok() ? "made a program" : "no program", TypesOf(inputs));
@@ -117,8 +122,11 @@ void DynamicProgram::PlanJobs() {
 
 // Where the plan fails the program at hand is good enough.
 void DynamicProgram::Plan(const Job& job) {
+  LoweringRequest request = request_;
+  request.stop.cancel = &ends_;
   absl::StatusOr<BundleContents> contents =
-      options_.plan(job.specialization->split().part, request_);
+      options_.plan(job.specialization->split().part, request);
+  if (IsStopped(contents.status())) return;
   if (!contents.ok()) {
     Log(logger_, LogLevel::kWarning, "no plan: {}", ToStd(contents.status().message()));
     return;

@@ -32,9 +32,10 @@ class DynamicProgram {
   DynamicPool& pool() { return *pool_; }
   DynamicStatistics statistics() const;
 
-  // Cached, or made now.
+  // Cached, or made now; Cancelled or DeadlineExceeded where `stop` says so.
   absl::StatusOr<std::shared_ptr<Specialization>> Specialize(
-      const std::shared_ptr<const Graph>& graph, absl::Span<const SpecializationInput> inputs);
+      const std::shared_ptr<const Graph>& graph, absl::Span<const SpecializationInput> inputs,
+      const StopConditions& stop);
   // Until nothing is left to plan.
   void WaitForPlans();
 
@@ -45,9 +46,10 @@ class DynamicProgram {
   };
 
   DynamicProgram() = default;
-  absl::StatusOr<std::shared_ptr<Specialization>> Make(
-      const std::string& key, const std::shared_ptr<const Graph>& graph,
-      absl::Span<const SpecializationInput> inputs) const;
+  absl::StatusOr<std::shared_ptr<Specialization>> Make(const std::string& key,
+                                                       const std::shared_ptr<const Graph>& graph,
+                                                       absl::Span<const SpecializationInput> inputs,
+                                                       const StopConditions& stop) const;
   void Enqueue(Job job);
   void PlanJobs();
   void Plan(const Job& job);
@@ -66,7 +68,7 @@ class DynamicProgram {
   std::condition_variable jobs_changed_;
   std::deque<Job> jobs_;
   bool is_planning_ = false;  // the thread works on a job
-  bool ends_ = false;
+  std::atomic<bool> ends_{false};
   std::thread planner_;  // once there is something to plan
 };
 

@@ -147,7 +147,7 @@ absl::StatusOr<std::vector<RunValue>> DynamicRun::RunBound(
     types.push_back({inputs[i].type, known[i] ? inputs[i].data : nullptr});
   }
   BERTH_ASSIGN_OR_RETURN(const std::shared_ptr<Specialization> specialization,
-                         program_.Specialize(graph, types));
+                         program_.Specialize(graph, types, place_.stop));
   const GraphSplit& split = specialization->split();
   BERTH_ASSIGN_OR_RETURN(const Values part, RunPart(*specialization, inputs));
   Values rest;

@@ -5,29 +5,53 @@
 #include "base/no_memory.h"
 
 namespace berth {
+namespace {
+
+constexpr std::chrono::microseconds kStopStep{500};  // how often a wait looks whether it is to stop
+
+// Of its own, for another thread: ThreadSanitizer does not see how the packaged Abseil counts those
+// who share a status.
+SpecializationCache::Result CopyFor(const SpecializationCache::Result& result) {
+  if (result.ok()) return result;
+  return absl::Status(result.status().code(), result.status().message());
+}
+
+}  // namespace
+
+std::shared_future<SpecializationCache::Result> SpecializationCache::FindOrBegin(
+    const std::string& key, std::promise<Result>& promise) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  const auto found = entries_.find(key);
+  if (found != entries_.end()) {
+    ages_.splice(ages_.begin(), ages_, found->second.age);
+    ++reused_;
+    return found->second.result;
+  }
+  std::list<std::string> age{key};  // spliced when nothing can fail any more
+  entries_.try_emplace(key, Entry{promise.get_future().share(), 0, false, age.begin()});
+  ages_.splice(ages_.begin(), age);
+  return {};
+}
 
 SpecializationCache::Result SpecializationCache::GetOrMake(const std::string& key,
+                                                           const StopConditions& stop,
                                                            const std::function<Result()>& make) {
-  std::promise<Result> promise;
-  std::shared_future<Result> others;
-  {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    const auto found = entries_.find(key);
-    if (found != entries_.end()) {
-      ages_.splice(ages_.begin(), ages_, found->second.age);
-      ++reused_;
-      others = found->second.result;
-    } else {
-      std::list<std::string> age{key};  // spliced when nothing can fail any more
-      entries_.try_emplace(key, Entry{promise.get_future().share(), 0, false, age.begin()});
-      ages_.splice(ages_.begin(), age);
+  while (true) {
+    std::promise<Result> promise;
+    const std::shared_future<Result> others = FindOrBegin(key, promise);
+    if (!others.valid()) {
+      Result result = CatchNoMemory(make);
+      Finish(key, result);
+      promise.set_value(CopyFor(result));
+      return result;
     }
+    while (others.wait_for(kStopStep) != std::future_status::ready) {
+      BERTH_RETURN_IF_ERROR(CheckStop(stop));
+    }
+    const Result& result = others.get();
+    if (!IsStopped(result.status())) return CopyFor(result);
+    BERTH_RETURN_IF_ERROR(CheckStop(stop));
   }
-  if (others.valid()) return others.get();
-  Result result = CatchNoMemory(make);
-  promise.set_value(result);
-  Finish(key, result);
-  return result;
 }
 
 void SpecializationCache::Finish(const std::string& key, const Result& result) {

@@ -9,6 +9,7 @@
 #include <mutex>
 #include <string>
 
+#include "base/stop.h"
 #include "runtime/dynamic/specialization.h"
 
 namespace berth {
@@ -19,8 +20,10 @@ class SpecializationCache {
 
   explicit SpecializationCache(int64_t budget_bytes) : budget_bytes_(budget_bytes) {}
 
-  // The one of `key`, made by `make` where there is none. Failures are not kept.
-  Result GetOrMake(const std::string& key, const std::function<Result()>& make);
+  // The one of `key`, made by `make` where there is none. Failures are not kept. `stop` ends a wait
+  // for another thread; that the other one was stopped does not.
+  Result GetOrMake(const std::string& key, const StopConditions& stop,
+                   const std::function<Result()>& make);
   // Takes the changed size of a specialization into account.
   void Grow(const std::string& key, int64_t grown_bytes);
   // Fills the figures of a cache: all but the pool's and `planned`.
@@ -33,6 +36,9 @@ class SpecializationCache {
     bool is_made = false;
     std::list<std::string>::iterator age;
   };
+  // What another thread has made or makes; else valid until `promise` is kept, and Finish is
+  // called.
+  std::shared_future<Result> FindOrBegin(const std::string& key, std::promise<Result>& promise);
   void Finish(const std::string& key, const Result& result);
   void EvictLocked();
 

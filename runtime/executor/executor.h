@@ -20,7 +20,7 @@
 #include "base/status.h"
 #include "berth/fault_injection.h"
 #include "berth/host_timeline.h"
-#include "berth/stop.h"
+#include "base/stop.h"
 #include "npu_sim/conflict_graph.h"
 #include "npu_sim/units.h"
 #include "runtime/executor/helper_gate.h"

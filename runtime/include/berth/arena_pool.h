@@ -16,7 +16,7 @@
 #include <utility>
 
 #include "base/status.h"
-#include "berth/stop.h"
+#include "base/stop.h"
 
 namespace berth {
 

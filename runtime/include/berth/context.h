@@ -20,7 +20,7 @@
 #include "berth/arena_pool.h"
 #include "berth/fault_injection.h"
 #include "berth/program.h"
-#include "berth/stop.h"
+#include "base/stop.h"
 
 namespace berth {
 
