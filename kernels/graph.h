@@ -33,9 +33,15 @@ constexpr size_t Index(ValueId id) { return static_cast<size_t>(id); }
 
 struct Graph;
 
-using AttributeValue = std::variant<int64_t, float, std::string, std::vector<int64_t>,
-                                    std::vector<float>, std::vector<std::string>,
-                                    std::shared_ptr<const Tensor>, std::shared_ptr<const Graph>>;
+// What If, Loop and Scan run. No mere pointer: libstdc++ 12 takes a variant of numbers, strings,
+// vectors and smart pointers alone for one that always holds a value, and crashes where the copy of
+// one runs out of memory.
+struct BodyGraph {
+  std::shared_ptr<const Graph> graph;
+};
+using AttributeValue =
+    std::variant<int64_t, float, std::string, std::vector<int64_t>, std::vector<float>,
+                 std::vector<std::string>, std::shared_ptr<const Tensor>, BodyGraph>;
 
 // Attributes by their ONNX name. The getters return the default when the attribute is absent or has
 // another type (importers check types).

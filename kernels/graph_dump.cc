@@ -45,8 +45,8 @@ std::string AttributeText(const AttributeValue& value) {
     std::string operator()(const std::shared_ptr<const Tensor>& v) const {
       return v ? v->type().ToString() : "null";
     }
-    std::string operator()(const std::shared_ptr<const Graph>& v) const {
-      return fmt::format("graph({} nodes)", v ? v->nodes.size() : 0);
+    std::string operator()(const BodyGraph& v) const {
+      return fmt::format("graph({} nodes)", v.graph ? v.graph->nodes.size() : 0);
     }
   };
   return std::visit(Visitor{}, value);

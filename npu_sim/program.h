@@ -75,7 +75,7 @@ std::vector<EngineId> CoreEngines(int dma_channels, int core = 0);
 std::string_view EngineKindName(EngineKind kind);  // "dma", "matrix", "vector", "host"
 std::string EngineName(const EngineId& engine);    // "dma0", "matrix", "vector", "host"; "1.dma0"
 
-// One line per command: number, engine, opcode, extents, operands, waits.
+// The program as text, a command a line (docs/program.md); npu_sim/program_text.h reads it back.
 std::string DumpProgram(const ProgramView& program);
 std::string DumpCommand(const ProgramView& program, size_t index);
 

@@ -53,7 +53,7 @@ class AttributeFiller {
     FillTensor(*value, *proto_.mutable_t());
     return Is(onnx::AttributeProto::TENSOR);
   }
-  absl::Status operator()(const std::shared_ptr<const Graph>&) {
+  absl::Status operator()(const BodyGraph&) {
     return Unimplemented("attribute '{}' is a graph", proto_.name());
   }
 

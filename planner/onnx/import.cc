@@ -193,7 +193,8 @@ class GraphBuilder {
         body.graph.inputs.push_back(unread);
       }
       BERTH_RETURN_IF_ERROR(VerifyGraph(body.graph));
-      node.attributes.Set(body.name, std::make_shared<const Graph>(std::move(body.graph)));
+      node.attributes.Set(body.name,
+                          BodyGraph{std::make_shared<const Graph>(std::move(body.graph))});
     }
     node.inputs.insert(node.inputs.end(), captured.begin(), captured.end());
     node.attributes.Set("captures", static_cast<int64_t>(captured.size()));

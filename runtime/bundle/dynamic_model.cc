@@ -15,10 +15,10 @@ std::string DimText(const Dim& dim) {
 absl::Status VerifyBodies(const Graph& graph) {
   for (const Node& node : graph.nodes) {
     for (const auto& [name, value] : node.attributes.values()) {
-      const auto* body = std::get_if<std::shared_ptr<const Graph>>(&value);
+      const auto* body = std::get_if<BodyGraph>(&value);
       if (body == nullptr) continue;
       BERTH_RETURN_IF_ERROR(
-          Annotate(VerifyDynamicGraph(**body), fmt::format("{} '{}'", name, node.name)));
+          Annotate(VerifyDynamicGraph(*body->graph), fmt::format("{} '{}'", name, node.name)));
     }
   }
   return absl::OkStatus();

@@ -134,7 +134,7 @@ class Packer {
         tensor = Pack(*std::get<std::shared_ptr<const Tensor>>(value));
         break;
       case AttributeKind::kGraph:
-        graph = Pack(*std::get<std::shared_ptr<const Graph>>(value));
+        graph = Pack(*std::get<BodyGraph>(value).graph);
         break;
     }
     const auto packed_name = builder_.CreateString(name);
@@ -151,8 +151,7 @@ class Packer {
 };
 
 // The kinds are the alternatives of AttributeValue in order.
-static_assert(
-    std::is_same_v<std::variant_alternative_t<7, AttributeValue>, std::shared_ptr<const Graph>>);
+static_assert(std::is_same_v<std::variant_alternative_t<7, AttributeValue>, BodyGraph>);
 static_assert(std::variant_size_v<AttributeValue> == 8);
 
 }  // namespace

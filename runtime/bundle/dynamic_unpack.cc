@@ -241,7 +241,7 @@ class Unpacker {
       case AttributeKind::kGraph: {
         if (packed.graph() == nullptr) return missing();
         BERTH_ASSIGN_OR_RETURN(Graph body, Unpack(*packed.graph(), depth + 1));
-        return AttributeValue(std::make_shared<const Graph>(std::move(body)));
+        return AttributeValue(BodyGraph{std::make_shared<const Graph>(std::move(body))});
       }
     }
     return missing();

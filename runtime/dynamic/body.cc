@@ -38,15 +38,14 @@ absl::StatusOr<std::vector<ScanSequence>> ReadSequences(const Node& node, std::s
 absl::StatusOr<std::shared_ptr<const Graph>> BodyOf(const Node& node, std::string_view attribute,
                                                     size_t input_count) {
   const auto found = node.attributes.values().find(attribute);
-  const auto* graph = found == node.attributes.values().end()
-                          ? nullptr
-                          : std::get_if<std::shared_ptr<const Graph>>(&found->second);
-  if (graph == nullptr) return InvalidArgument("it has no graph '{}'", attribute);
-  if ((*graph)->inputs.size() != input_count) {
+  const auto* body =
+      found == node.attributes.values().end() ? nullptr : std::get_if<BodyGraph>(&found->second);
+  if (body == nullptr) return InvalidArgument("it has no graph '{}'", attribute);
+  if (body->graph->inputs.size() != input_count) {
     return InvalidArgument("its '{}' has {} inputs, {} are given", attribute,
-                           (*graph)->inputs.size(), input_count);
+                           body->graph->inputs.size(), input_count);
   }
-  return *graph;
+  return body->graph;
 }
 
 absl::StatusOr<size_t> CaptureCount(const Node& node) {
