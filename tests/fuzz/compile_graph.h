@@ -39,7 +39,9 @@ inline void CompileForFuzz(Graph graph, bool is_partial) {
   if (is_partial || !IsSmall(graph)) return;
   static const NpuConfig config = *LoadTarget("edge");
   static const GraphLowering lower = MakeFastLowering(EvaluateNode);
-  AbortIfInternal(lower(std::move(graph), {config, DType::kFloat32}).status());
+  LoweringRequest request;
+  request.config = config;
+  AbortIfInternal(lower(std::move(graph), request).status());
 }
 
 }  // namespace berth
