@@ -72,6 +72,8 @@ struct Site {
   std::unique_ptr<ArenaPool> pool;
   tbb::task_arena arena{2};
   std::atomic<int64_t> right{0}, stopped{0}, failed{0}, refused{0};
+
+  bool HasEveryEnd() const { return right > 0 && stopped > 0 && failed > 0 && refused > 0; }
 };
 
 // One thread: a request after the other, each of a kind that chance chooses.
@@ -181,12 +183,15 @@ TEST(Soak, MixedRequestsFromEightThreads) {
   RunClients(site, Length() / 4, seed);  // until caches are warm
   const int64_t before_bytes = ResidentBytes();
   RunClients(site, Length(), seed + 100);
+  // On a machine that others keep busy not every end may have come up in that time.
+  for (uint64_t round = 2; round < 30 && !site.HasEveryEnd(); ++round) {
+    RunClients(site, Length(), seed + 100 * round);
+  }
   EXPECT_LT(ResidentBytes() - before_bytes, kSteadyBytes);
   EXPECT_EQ(site.pool->statistics().leased_bytes, 0);
   EXPECT_LE(site.pool->statistics().peak_bytes, options.limit_bytes);
-  for (const auto* count : {&site.right, &site.stopped, &site.failed, &site.refused}) {
-    EXPECT_GT(*count, 0);
-  }
+  EXPECT_TRUE(site.HasEveryEnd()) << site.right << " right, " << site.stopped << " stopped, "
+                                  << site.failed << " failed, " << site.refused << " refused";
   RecordProperty("right", static_cast<int>(site.right));
   RecordProperty("stopped", static_cast<int>(site.stopped));
 }
