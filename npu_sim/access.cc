@@ -6,6 +6,7 @@
 
 #include "base/checked_math.h"
 #include "base/dtype.h"
+#include "npu_sim/operands.h"
 
 namespace berth {
 namespace {
@@ -225,11 +226,12 @@ void CollectInterpolate(const Command& c, Collector& collect) {
 }
 
 void CollectHost(const Command& c, Collector& collect) {
-  const Operand* operands[] = {&c.out, &c.in0, &c.in1, &c.in2, &c.acc};
+  const std::array<const Operand*, 5> operands = OperandsOf(c);
   for (int i = 0; i < 5; ++i) {
-    if (!operands[i]->present()) continue;
-    const int64_t element_bytes = DTypeBytes(operands[i]->dtype);
-    const Loops dense = {Loop{operands[i]->stride_bytes[0] / element_bytes, element_bytes}, Loop{},
+    const Operand& operand = *operands[static_cast<size_t>(i)];
+    if (!operand.present()) continue;
+    const int64_t element_bytes = DTypeBytes(operand.dtype);
+    const Loops dense = {Loop{operand.stride_bytes[0] / element_bytes, element_bytes}, Loop{},
                          Loop{}, Loop{}};
     if (c.params.host.output_mask >> i & 1) {
       collect.Write(i, dense);

@@ -5,6 +5,7 @@
 #include <numeric>
 #include <set>
 
+#include "npu_sim/operands.h"
 #include "npu_sim/timing.h"
 #include "npu_sim/verify.h"
 
@@ -25,8 +26,7 @@ std::vector<OpBuffers> BuffersOf(const InspectedPlan& plan, uint32_t op) {
   std::set<uint32_t> seen;
   for (const Command& command : program.commands) {
     if (command.op != op) continue;
-    for (const Operand* operand :
-         {&command.out, &command.in0, &command.in1, &command.in2, &command.acc}) {
+    for (const Operand* operand : OperandsOf(command)) {
       if (!operand->present() || operand->slot >= program.slots.size()) continue;
       if (!seen.insert(operand->slot).second) continue;
       const Slot& slot = program.slots[operand->slot];

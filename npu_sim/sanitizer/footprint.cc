@@ -5,6 +5,8 @@
 #include <cstring>
 #include <utility>
 
+#include "npu_sim/operands.h"
+
 namespace berth::sanitizer {
 namespace {
 
@@ -233,9 +235,7 @@ class Builder {
 }  // namespace
 
 const Operand& OperandOf(const Command& command, int operand) {
-  const Operand* const operands[] = {&command.out, &command.in0, &command.in1, &command.in2,
-                                     &command.acc};
-  return *operands[operand];
+  return *OperandsOf(command)[static_cast<size_t>(operand)];
 }
 
 Hull HullOf(const Footprint& footprint) {

@@ -5,6 +5,9 @@
 #include <array>
 #include <string_view>
 
+#include "npu_sim/operands.h"
+#include "npu_sim/text/names.h"
+
 namespace berth::sanitizer {
 namespace {
 
@@ -33,18 +36,16 @@ std::string Describer::Memory(MemorySpace space, uint16_t region) const {
   if (space == MemorySpace::kScratchpad) return "scratchpad";
   if (space == MemorySpace::kAccumulator) return "accumulator";
   if (region >= program_.regions.size()) return fmt::format("region {}", region);
-  static constexpr std::array<std::string_view, 4> kKinds = {"constants", "pool", "input",
-                                                             "output"};
-  const auto kind = static_cast<size_t>(program_.regions[region].kind);
-  return fmt::format("region {} ({}{})", region, kind < kKinds.size() ? kKinds[kind] : "unknown",
+  const std::string_view kind =
+      program_text::RegionKindNameOf(static_cast<uint8_t>(program_.regions[region].kind));
+  return fmt::format("region {} ({}{})", region, kind.empty() ? "unknown" : kind,
                      Quoted(names_.region, region));
 }
 
 std::string Describer::Access(const Operand& operand, int position, bool is_write,
                               int64_t first_byte, int64_t byte_count) const {
-  static constexpr std::array<std::string_view, 5> kOperands = {"out", "in0", "in1", "in2", "acc"};
   std::string text = fmt::format(
-      "{} {} {}, {} bytes from byte {} on", kOperands[static_cast<size_t>(position)],
+      "{} {} {}, {} bytes from byte {} on", kOperandNames[static_cast<size_t>(position)],
       is_write ? "writes" : "reads", Memory(operand.space, operand.region), byte_count, first_byte);
   if (operand.slot != kNoSlot) text += " of " + Slot(operand.slot);
   return text;

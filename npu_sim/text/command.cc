@@ -1,18 +1,15 @@
 // One command.
+#include "npu_sim/operands.h"
 #include "npu_sim/text/params.h"
 #include "npu_sim/text/state.h"
 
 namespace berth::program_text {
 namespace {
 
-constexpr std::string_view kOperandNames = "out, in0, in1, in2, acc";
-
 Operand* OperandOf(Command& command, std::string_view name) {
-  if (name == "out") return &command.out;
-  if (name == "in0") return &command.in0;
-  if (name == "in1") return &command.in1;
-  if (name == "in2") return &command.in2;
-  return name == "acc" ? &command.acc : nullptr;
+  const auto found = std::find(kOperandNames.begin(), kOperandNames.end(), name);
+  if (found == kOperandNames.end()) return nullptr;
+  return OperandsOf(command)[static_cast<size_t>(found - kOperandNames.begin())];
 }
 
 // "=scratchpad+4096:float32(256,4,0,0)#7"
@@ -189,10 +186,10 @@ absl::Status TakeCommandField(State& state, Command& command, const Field& field
   ParamsReader reader(field.name, cursor);
   VisitParams(command.opcode, command.params, reader);
   if (reader.found()) return reader.status();
-  return UnknownField(
-      field, OpcodeName(command.opcode),
-      fmt::format("{}, op, waits, {}, {}", kOperandNames, ListOf(FlagNameOf), reader.known()),
-      cursor);
+  return UnknownField(field, OpcodeName(command.opcode),
+                      fmt::format("{}, op, waits, {}, {}", fmt::join(kOperandNames, ", "),
+                                  ListOf(FlagNameOf), reader.known()),
+                      cursor);
 }
 
 }  // namespace

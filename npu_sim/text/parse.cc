@@ -1,5 +1,6 @@
 // ParseProgramText: lines to statements, then what the text left open.
 #include "base/checked_math.h"
+#include "npu_sim/operands.h"
 #include "npu_sim/program_text.h"
 #include "npu_sim/text/state.h"
 
@@ -64,8 +65,7 @@ absl::Status TakeLines(std::string_view text, State& state) {
 void InferLeases(State& state) {
   TileProgram& program = state.program;
   for (uint32_t i = 0; i < program.commands.size(); ++i) {
-    const Command& c = program.commands[i];
-    for (const Operand* operand : {&c.out, &c.in0, &c.in1, &c.in2, &c.acc}) {
+    for (const Operand* operand : OperandsOf(std::as_const(program.commands[i]))) {
       if (operand->slot >= program.slots.size() || !state.slot_is_open[operand->slot]) continue;
       Slot& slot = program.slots[operand->slot];
       if (slot.end_command == 0) slot.begin_command = i;

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <iterator>
 
+#include "npu_sim/operands.h"
 #include "npu_sim/program.h"
 #include "npu_sim/text/params.h"
 
@@ -177,11 +178,9 @@ std::string DumpCommand(const ProgramView& program, size_t index) {
                   NameOrNumber(OpcodeNameOf, static_cast<uint8_t>(command.opcode)),
                   command.extent[0], command.extent[1], command.extent[2], command.extent[3]);
   Append(text, " op={}", command.op);
-  AppendOperand(program, "out", command.out, text);
-  AppendOperand(program, "in0", command.in0, text);
-  AppendOperand(program, "in1", command.in1, text);
-  AppendOperand(program, "in2", command.in2, text);
-  AppendOperand(program, "acc", command.acc, text);
+  for (size_t i = 0; i < kOperandNames.size(); ++i) {
+    AppendOperand(program, kOperandNames[i], *OperandsOf(command)[i], text);
+  }
   AppendParams(command, text);
   AppendFlags(command.flags, text);
   AppendWaits(program, command, text);

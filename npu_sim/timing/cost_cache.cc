@@ -3,6 +3,8 @@
 #include <bit>
 #include <cstring>
 
+#include "npu_sim/operands.h"
+
 namespace berth::timing {
 namespace {
 
@@ -23,7 +25,7 @@ Command CostBits() {
   bits.engine = 0;
   bits.op = bits.wait_begin = 0;
   bits.wait_count = 0;
-  for (Operand* operand : {&bits.out, &bits.in0, &bits.in1, &bits.in2, &bits.acc}) {
+  for (Operand* operand : OperandsOf(bits)) {
     operand->offset_bytes = 0;
     operand->slot = 0;
     operand->region = 0;

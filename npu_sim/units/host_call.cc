@@ -1,3 +1,4 @@
+#include "npu_sim/operands.h"
 #include "npu_sim/units/memory.h"
 #include "npu_sim/units/unit_ops.h"
 
@@ -11,8 +12,10 @@ absl::Status ExecuteHostCall(const UnitCall& call, HostFunctionTable functions) 
   }
   HostCall host;
   host.command = &c;
-  const Operand* operands[] = {&c.out, &c.in0, &c.in1, &c.in2, &c.acc};
-  for (int i = 0; i < 5; ++i) host.operands[i] = Resolve(*operands[i], call.memory);
+  size_t count = 0;
+  for (const Operand* operand : OperandsOf(c)) {
+    host.operands[count++] = Resolve(*operand, call.memory);
+  }
   return functions[number](host);
 }
 

@@ -5,6 +5,7 @@
 #include <cstdlib>
 
 #include "npu_sim/access.h"
+#include "npu_sim/operands.h"
 #include "npu_sim/verify.h"
 #include "npu_sim/verify/message.h"
 
@@ -16,9 +17,6 @@ constexpr int64_t kMaxReach = int64_t{1} << 48;  // bytes that one loop or offse
 constexpr int64_t kMaxSteps = int64_t{1} << 36;  // innermost steps of one command
 
 using OperandArray = std::array<const Operand*, 5>;
-constexpr std::array<std::string_view, 5> kOperandNames = {"out", "in0", "in1", "in2", "acc"};
-
-OperandArray Operands(const Command& c) { return {&c.out, &c.in0, &c.in1, &c.in2, &c.acc}; }
 
 // Every check returns what is wrong, empty if nothing is.
 std::string CheckShape(const Command& c) {
@@ -120,7 +118,7 @@ std::string CheckOperand(const ProgramView& program, const Command& c, int i, co
 
 std::string CheckOperands(const ProgramView& program, const Command& c) {
   const OperandSpec spec = SpecOf(c);
-  const OperandArray operands = Operands(c);
+  const OperandArray operands = OperandsOf(c);
   for (size_t i = 0; i < operands.size(); ++i) {
     const Operand& o = *operands[i];
     const bool required = spec.required >> i & 1;
@@ -230,7 +228,7 @@ bool SameElements(const Operand& a, const Operand& b, const int32_t (&extent)[4]
 // A command may write over what it reads only element by element.
 std::string CheckInPlace(const Command& c) {
   const AccessList accesses = CollectAccesses(c);
-  const OperandArray operands = Operands(c);
+  const OperandArray operands = OperandsOf(c);
   for (const Access& write : accesses) {
     if (!write.is_write) continue;
     for (const Access& read : accesses) {
@@ -246,7 +244,7 @@ std::string CheckInPlace(const Command& c) {
 }
 
 std::string CheckHost(const Command& c) {
-  const OperandArray operands = Operands(c);
+  const OperandArray operands = OperandsOf(c);
   if (c.params.host.output_mask >> operands.size() != 0) return "output_mask names no operand";
   for (size_t i = 0; i < operands.size(); ++i) {
     if ((c.params.host.output_mask >> i & 1) && !operands[i]->present()) {

@@ -2,8 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <array>
 #include <string_view>
+
+#include "npu_sim/operands.h"
+#include "npu_sim/text/names.h"
 
 namespace berth::verify {
 
@@ -26,16 +28,16 @@ std::string DescribeSpace(const ProgramView& program, MemorySpace space, uint16_
   if (space == MemorySpace::kScratchpad) return "scratchpad";
   if (space == MemorySpace::kAccumulator) return "accumulator";
   if (region >= program.regions.size()) return fmt::format("dram[{}]", region);
-  constexpr std::array<std::string_view, 4> kNames = {"constants", "pool", "input", "output"};
-  const auto kind = static_cast<size_t>(program.regions[region].kind);
-  return fmt::format("{}[{}]", kind < kNames.size() ? kNames[kind] : "dram", region);
+  const std::string_view kind =
+      program_text::RegionKindNameOf(static_cast<uint8_t>(program.regions[region].kind));
+  return fmt::format("{}[{}]", kind.empty() ? "dram" : kind, region);
 }
 
 std::string DescribeAccess(const ProgramView& program, const Access& access) {
-  constexpr std::array<std::string_view, 5> kOperands = {"out", "in0", "in1", "in2", "acc"};
-  std::string text = fmt::format(
-      "{} {} {} bytes [{}, {})", kOperands[access.operand], access.is_write ? "writes" : "reads",
-      DescribeSpace(program, access.space, access.region), access.offset_bytes, access.end_bytes());
+  std::string text = fmt::format("{} {} {} bytes [{}, {})", kOperandNames[access.operand],
+                                 access.is_write ? "writes" : "reads",
+                                 DescribeSpace(program, access.space, access.region),
+                                 access.offset_bytes, access.end_bytes());
   if (access.slot != kNoSlot) text += " of " + DescribeSlot(program, access.slot);
   return text;
 }

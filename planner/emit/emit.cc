@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "npu_sim/operands.h"
 #include "planner/emit/waits.h"
 
 namespace berth {
@@ -20,8 +21,7 @@ SlotTable MakeSlots(const StoragePlan& storage, const LoweredProgram& lowered,
   std::vector<BufferLife> pool_lives(storage.buffers.size());
   for (size_t i = 0; i < lowered.commands.size(); ++i) {
     const Command& command = lowered.commands[i];
-    for (const Operand* operand :
-         {&command.out, &command.in0, &command.in1, &command.in2, &command.acc}) {
+    for (const Operand* operand : OperandsOf(command)) {
       if (operand->space != MemorySpace::kDram || operand->slot == kNoSlot) continue;
       BufferLife& life = pool_lives[operand->slot];
       if (life.end_command == 0) life.begin_command = static_cast<uint32_t>(i);
@@ -132,8 +132,7 @@ EmittedProgram EmitProgram(const Graph& graph, const StoragePlan& storage,
   program.commands = lowered.commands;
   EngineChooser chooser(static_cast<int>(config.dma.channels));
   for (Command& command : program.commands) {
-    for (Operand* operand :
-         {&command.out, &command.in0, &command.in1, &command.in2, &command.acc}) {
+    for (Operand* operand : OperandsOf(command)) {
       Resolve(*operand, table, scratchpad);
     }
     command.engine = chooser.Choose(command);

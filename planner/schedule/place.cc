@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <map>
 
+#include "npu_sim/operands.h"
+
 namespace berth {
 namespace {
 
@@ -43,8 +45,7 @@ std::vector<std::vector<uint32_t>> FindUsedWith(const LoweredProgram& lowered) {
   for (const Command& command : lowered.commands) {
     if (EngineOf(command.opcode) == EngineKind::kDma) continue;
     std::vector<uint32_t> buffers;
-    for (const Operand* operand :
-         {&command.out, &command.in0, &command.in1, &command.in2, &command.acc}) {
+    for (const Operand* operand : OperandsOf(command)) {
       if (operand->space == MemorySpace::kScratchpad && operand->slot != kNoSlot) {
         buffers.push_back(operand->slot);
       }

@@ -5,6 +5,7 @@
 
 #include "base/checked_math.h"
 #include "npu_sim/access.h"
+#include "npu_sim/operands.h"
 #include "planner/schedule/live_profile.h"
 
 namespace berth {
@@ -12,8 +13,7 @@ namespace {
 
 template <typename Visit>
 void ForEachBuffer(const Command& command, Visit&& visit) {
-  for (const Operand* operand :
-       {&command.out, &command.in0, &command.in1, &command.in2, &command.acc}) {
+  for (const Operand* operand : OperandsOf(command)) {
     const bool on_chip =
         operand->space == MemorySpace::kScratchpad || operand->space == MemorySpace::kAccumulator;
     if (on_chip) visit(operand->slot);

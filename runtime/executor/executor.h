@@ -18,9 +18,9 @@
 #include <vector>
 
 #include "base/status.h"
+#include "base/stop.h"
 #include "berth/fault_injection.h"
 #include "berth/host_timeline.h"
-#include "base/stop.h"
 #include "npu_sim/conflict_graph.h"
 #include "npu_sim/units.h"
 #include "runtime/executor/helper_gate.h"

@@ -17,10 +17,10 @@
 #include <optional>
 #include <vector>
 
+#include "base/stop.h"
 #include "berth/arena_pool.h"
 #include "berth/fault_injection.h"
 #include "berth/program.h"
-#include "base/stop.h"
 
 namespace berth {
 
@@ -158,9 +158,9 @@ class Context {
   StopConditions StopOf(const RunOptions& options) const { return {&cancel_, options.deadline}; }
   WorkerSource Workers() const;
   // Makes request_ and hands it over; the gate is entered.
-  absl::Status Start(absl::Span<const ConstTensorView> inputs,
-                     absl::Span<const TensorView> outputs, std::vector<Tensor>* made,
-                     const RunOptions& options, SimReport* report, RunCallback done);
+  absl::Status Start(absl::Span<const ConstTensorView> inputs, absl::Span<const TensorView> outputs,
+                     std::vector<Tensor>* made, const RunOptions& options, SimReport* report,
+                     RunCallback done);
   void RunRequest(const std::shared_ptr<RunGate>& gate);
   tbb::task_arena& BackgroundArena();
 
