@@ -2,7 +2,8 @@
 set(BERTH_COMMON_HEADERS <string> <vector> <fmt/format.h> <absl/status/statusor.h>
   <absl/types/span.h> <absl/container/flat_hash_map.h>)
 
-# berth_library(name SOURCES ... DEPS ...): a static library berth_<name>, alias berth::<name>.
+# berth_library(name SOURCES ... DEPS ...): a static library berth_<name>, alias berth::<name>; a shared
+# one where BERTH_SHARED_PARTS.
 function(berth_library name)
   cmake_parse_arguments(ARG "" "" "SOURCES;DEPS" ${ARGN})
   if(NOT ARG_SOURCES)  # a folder whose first file is still to come
@@ -10,7 +11,12 @@ function(berth_library name)
     add_library(berth::${name} ALIAS berth_${name})
     return()
   endif()
-  add_library(berth_${name} STATIC ${ARG_SOURCES})
+  if(BERTH_SHARED_PARTS)
+    add_library(berth_${name} SHARED ${ARG_SOURCES})
+    set_target_properties(berth_${name} PROPERTIES OUTPUT_NAME berth_part_${name})
+  else()
+    add_library(berth_${name} STATIC ${ARG_SOURCES})
+  endif()
   add_library(berth::${name} ALIAS berth_${name})
   target_link_libraries(berth_${name} PUBLIC berth_options ${ARG_DEPS})
   if(BERTH_PRECOMPILE)
