@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <functional>
+#include <iterator>
 
 #include "base/checked_math.h"
 #include "npu_sim/access.h"
@@ -12,7 +13,7 @@ namespace berth {
 namespace {
 
 // Programs of models take 40 to 1,600 steps a command; a step is about a nanosecond.
-constexpr int64_t kFreeSteps = int64_t{1} << 26;
+constexpr int64_t kFreeSteps = int64_t{1} << 24;
 constexpr int64_t kStepsPerCommand = int64_t{1} << 13;
 
 // What most comparisons need of an access; the whole of it is looked at only where these meet.
@@ -109,7 +110,9 @@ class Granules {
 class HazardFinder {
  public:
   explicit HazardFinder(const ProgramView& program)
-      : scratchpad_(program.scratchpad_bytes), accumulator_(program.accumulator_bytes) {
+      : scratchpad_(program.scratchpad_bytes),
+        accumulator_(program.accumulator_bytes),
+        most_steps_(kFreeSteps + kStepsPerCommand * static_cast<int64_t>(program.commands.size())) {
     for (const DramRegion& region : program.regions) {
       // Nobody writes constants and inputs.
       const bool writable = region.kind == RegionKind::kPool || region.kind == RegionKind::kOutput;
@@ -119,20 +122,40 @@ class HazardFinder {
   }
 
   // The commands that `command` must follow, ascending, those left out that others imply.
-  void Visit(uint32_t index, const Command& command, std::vector<uint32_t>& found) {
+  void Find(uint32_t index, const Command& command, std::vector<uint32_t>& found) {
+    found.clear();
     ancestors_.Begin(index);
+    Visit(index, command, found);
+    KeepNecessary(found);
+    ancestors_.End();
+  }
+  // Those that it conflicts with though neither `ordered`, ascending, nor what they imply has them.
+  void FindBeside(absl::Span<const uint32_t> ordered, uint32_t index, const Command& command,
+                  std::vector<uint32_t>& found) {
+    found.clear();
+    ancestors_.Begin(index);
+    for (auto earlier = ordered.rbegin(); earlier != ordered.rend(); ++earlier) {
+      if (!ancestors_.Has(*earlier)) ancestors_.Add(*earlier);
+    }
+    Visit(index, command, found);
+    std::erase_if(found, [&](uint32_t earlier) {
+      return std::binary_search(ordered.begin(), ordered.end(), earlier);
+    });
+    ancestors_.End();
+  }
+  // Whether so much had to be compared that what is left is to stand in the program's order.
+  bool GivesUp() const { return steps_ > most_steps_; }
+
+ private:
+  void Visit(uint32_t index, const Command& command, std::vector<uint32_t>& found) {
     for (const Access& access : CollectAccesses(command)) {
       if (access.run_bytes <= 0) continue;
       if (Granules* granules = GranulesOf(access)) {
         steps_ += granules->Visit(index, access, ancestors_, found);
       }
     }
-    KeepNecessary(found);
-    ancestors_.End();
   }
-  int64_t steps() const { return steps_; }
 
- private:
   // Null where nobody writes.
   Granules* GranulesOf(const Access& access) {
     if (access.space == MemorySpace::kScratchpad) return &scratchpad_;
@@ -158,17 +181,37 @@ class HazardFinder {
   std::vector<Granules> regions_;
   std::vector<bool> writable_;
   int64_t steps_ = 0;
+  const int64_t most_steps_;
 };
 
 // Those before `end` that no other command before `end` follows.
 std::vector<uint32_t> LastCommands(const Hazards& hazards, uint32_t end) {
   std::vector<bool> is_followed(end);
-  for (const uint32_t earlier : hazards.predecessors) is_followed[earlier] = true;
+  for (uint32_t k = 0; k < hazards.begin[end]; ++k) is_followed[hazards.predecessors[k]] = true;
   std::vector<uint32_t> last;
   for (uint32_t i = 0; i < end; ++i) {
     if (!is_followed[i]) last.push_back(i);
   }
   return last;
+}
+
+// The edges by the command that they lead to, ascending.
+Hazards TurnRound(const ConflictGraphView& graph) {
+  const size_t count = graph.predecessor_count.size();
+  Hazards hazards;
+  hazards.begin.reserve(count + 1);
+  hazards.begin.push_back(0);
+  for (const uint32_t predecessors : graph.predecessor_count) {
+    hazards.begin.push_back(hazards.begin.back() + predecessors);
+  }
+  hazards.predecessors.resize(graph.successors.size());
+  std::vector<uint32_t> next(hazards.begin.begin(), hazards.begin.end() - 1);
+  for (uint32_t i = 0; i < count; ++i) {
+    for (uint32_t k = graph.successor_begin[i]; k < graph.successor_begin[i + 1]; ++k) {
+      hazards.predecessors[next[graph.successors[k]]++] = i;
+    }
+  }
+  return hazards;
 }
 
 }  // namespace
@@ -177,15 +220,12 @@ Hazards ComputeHazards(const ProgramView& program) {
   Hazards hazards;
   hazards.begin.reserve(program.commands.size() + 1);
   hazards.begin.push_back(0);
-  const int64_t most_steps =
-      kFreeSteps + kStepsPerCommand * static_cast<int64_t>(program.commands.size());
   HazardFinder finder(program);
   bool in_program_order = false;
   std::vector<uint32_t> found;
   for (uint32_t i = 0; i < program.commands.size(); ++i) {
-    if (finder.steps() <= most_steps) {
-      found.clear();
-      finder.Visit(i, program.commands[i], found);
+    if (!finder.GivesUp()) {
+      finder.Find(i, program.commands[i], found);
     } else {
       found = in_program_order ? std::vector<uint32_t>{i - 1} : LastCommands(hazards, i);
       in_program_order = true;
@@ -194,6 +234,28 @@ Hazards ComputeHazards(const ProgramView& program) {
     hazards.begin.push_back(static_cast<uint32_t>(hazards.predecessors.size()));
   }
   return hazards;
+}
+
+std::optional<Unordered> FindUnordered(const ProgramView& program, const ConflictGraphView& graph) {
+  const Hazards hazards = TurnRound(graph);
+  HazardFinder finder(program);
+  bool in_program_order = false;
+  std::vector<uint32_t> missing;
+  for (uint32_t i = 0; i < program.commands.size(); ++i) {
+    const absl::Span<const uint32_t> ordered = hazards.Of(i);
+    if (!finder.GivesUp()) {
+      finder.FindBeside(ordered, i, program.commands[i], missing);
+    } else {
+      const std::vector<uint32_t> due =
+          in_program_order ? std::vector<uint32_t>{i - 1} : LastCommands(hazards, i);
+      in_program_order = true;
+      missing.clear();
+      std::set_difference(due.begin(), due.end(), ordered.begin(), ordered.end(),
+                          std::back_inserter(missing));
+    }
+    if (!missing.empty()) return Unordered{missing.front(), i};
+  }
+  return std::nullopt;
 }
 
 ConflictGraph BuildConflictGraph(const Hazards& hazards) {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "absl/types/span.h"
@@ -17,6 +18,11 @@ namespace berth {
 struct Hazards {
   std::vector<uint32_t> begin;         // size commands + 1
   std::vector<uint32_t> predecessors;  // predecessors[begin[i] .. begin[i+1]) of command i
+
+  absl::Span<const uint32_t> Of(size_t command) const {
+    return absl::MakeConstSpan(predecessors)
+        .subspan(begin[command], begin[command + 1] - begin[command]);
+  }
 };
 
 // Cost: O(accesses x records per granule). A program in which nearly every two accesses have to be
@@ -37,5 +43,17 @@ struct ConflictGraph {
   ConflictGraphView view() const { return {predecessor_count, successor_begin, successors}; }
 };
 ConflictGraph BuildConflictGraph(const Hazards& hazards);
+
+// Two commands that conflict, `earlier` before `later` in the program.
+struct Unordered {
+  uint32_t earlier = 0, later = 0;
+  bool operator==(const Unordered&) const = default;
+};
+// Whether `graph`, whose counts and ranges are right, orders all conflicts of `program`: the first
+// one that it does not, by an edge or by a path as far as npu_sim/ancestors.h knows it, so that the
+// graph of ComputeHazards and every one with more edges pass. Far quicker than finding the edges
+// anew: of accesses that are ordered it compares no bytes. Where ComputeHazards gives up, the
+// edges that it then gives must be there.
+std::optional<Unordered> FindUnordered(const ProgramView& program, const ConflictGraphView& graph);
 
 }  // namespace berth

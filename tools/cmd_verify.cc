@@ -65,7 +65,7 @@ void PrintText(const std::string& path, const Proved& p) {
       "  {:>9} accesses inside their buffers, no byte read before it was written\n"
       "  {:>9} buffers, no two in the same bytes at the same time\n"
       "  {:>9} waits, each for an earlier command: no deadlock\n"
-      "  {:>9} conflicts recomputed; any two commands that meet in a byte are ordered\n"
+      "  {:>9} edges between commands: any two that meet in a byte are ordered\n"
       "  {:>9} outputs written whole\n",
       path, p.section_count, p.section_bytes, p.command_count, p.access_count, p.slot_count,
       p.wait_count, p.conflict_edge_count, p.output_count);

@@ -6,7 +6,9 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <random>
+#include <set>
 #include <vector>
 
 #include "npu_sim/access.h"
@@ -89,6 +91,54 @@ TEST(ConflictGraph, OrdersExactlyWhatANaiveOneOrders) {
   EXPECT_LT(edges, conflicts);  // something was implied and left out
 }
 
+// `hazards` but for one edge.
+Hazards Without(Hazards hazards, uint32_t edge) {
+  hazards.predecessors.erase(hazards.predecessors.begin() + edge);
+  for (uint32_t& begin : hazards.begin) begin -= begin > edge;
+  return hazards;
+}
+
+// `hazards` and edges at random.
+Hazards WithMore(const Hazards& hazards, std::mt19937& random) {
+  Hazards more;
+  more.begin.push_back(0);
+  for (uint32_t i = 0; i + 1 < hazards.begin.size(); ++i) {
+    std::set<uint32_t> predecessors(hazards.Of(i).begin(), hazards.Of(i).end());
+    if (i > 0) predecessors.insert(std::uniform_int_distribution<uint32_t>(0, i - 1)(random));
+    more.predecessors.insert(more.predecessors.end(), predecessors.begin(), predecessors.end());
+    more.begin.push_back(static_cast<uint32_t>(more.predecessors.size()));
+  }
+  return more;
+}
+
+// No edge can be spared: the first conflict that is no longer ordered is one of its later command.
+TEST(ConflictGraph, TellsWhichConflictHasNoOrder) {
+  const uint32_t seed = 11;
+  SCOPED_TRACE(seed);
+  std::mt19937 random(seed);
+  int edges = 0;
+  for (int round = 0; round < 60; ++round) {
+    SCOPED_TRACE(round);
+    const TileProgram program = RandomProgram(random, round % 2 == 0 ? 700 : 6000);
+    const Hazards hazards = ComputeHazards(program.view());
+    EXPECT_EQ(FindUnordered(program.view(), BuildConflictGraph(hazards).view()), std::nullopt);
+    EXPECT_EQ(FindUnordered(program.view(), BuildConflictGraph(WithMore(hazards, random)).view()),
+              std::nullopt);
+    for (uint32_t later = 0; later < program.commands.size(); ++later) {
+      for (uint32_t edge = hazards.begin[later]; edge < hazards.begin[later + 1]; ++edge) {
+        const Hazards fewer = Without(hazards, edge);
+        const auto pair = FindUnordered(program.view(), BuildConflictGraph(fewer).view());
+        ASSERT_TRUE(pair) << hazards.predecessors[edge] << " before " << later;
+        EXPECT_EQ(pair->later, later);
+        EXPECT_LE(pair->earlier, hazards.predecessors[edge]);
+        EXPECT_TRUE(CommandsConflict(program, pair->earlier, pair->later));
+        ++edges;
+      }
+    }
+  }
+  EXPECT_GT(edges, 1000);
+}
+
 // More commands than the finder keeps track of one by one: copies from cell to cell, some of which
 // are left alone for long.
 TEST(ConflictGraph, OrdersWhatLiesFarBack) {
@@ -133,12 +183,13 @@ TEST(ConflictGraph, OrdersWhatLiesFarBack) {
     }
     for (const uint32_t p : naive[i]) ASSERT_TRUE(before[p]) << p << " before " << i;
   }
+  EXPECT_EQ(FindUnordered(program.view(), BuildConflictGraph(hazards).view()), std::nullopt);
 }
 
 // Copies out of one granule, which nothing supersedes, before fills in it, each of which would have
 // to look at all of them: the finder gives up, and what is left stands in a row.
 TEST(ConflictGraph, HasABoundWhereEverythingMustBeCompared) {
-  constexpr int32_t kReads = 24000, kWrites = 24000, kFar = 64;
+  constexpr int32_t kReads = 19000, kWrites = 19000, kFar = 64;
   B builder;
   const uint32_t slot = builder.Slot(MemorySpace::kScratchpad, 0, kFar + 4 * kReads + kWrites);
   for (int32_t i = 0; i < kReads; ++i) {
@@ -152,10 +203,7 @@ TEST(ConflictGraph, HasABoundWhereEverythingMustBeCompared) {
   }
   const TileProgram program = builder.Take();
   const Hazards hazards = ComputeHazards(program.view());
-  const auto predecessors = [&](uint32_t i) {
-    return absl::MakeConstSpan(hazards.predecessors)
-        .subspan(hazards.begin[i], hazards.begin[i + 1] - hazards.begin[i]);
-  };
+  const auto predecessors = [&](uint32_t i) { return hazards.Of(i); };
   // The fills rewrite eight words: one after the other on each, with nothing else to follow.
   EXPECT_THAT(predecessors(kReads + 9), ElementsAre(kReads + 1));
   uint32_t first = kReads;
@@ -168,6 +216,15 @@ TEST(ConflictGraph, HasABoundWhereEverythingMustBeCompared) {
   EXPECT_EQ(predecessors(first).size(), kReads + 8u);
   for (uint32_t i = first + 1; i < program.commands.size(); ++i) {
     ASSERT_THAT(predecessors(i), ElementsAre(i - 1));
+  }
+
+  EXPECT_EQ(FindUnordered(program.view(), BuildConflictGraph(hazards).view()), std::nullopt);
+  const auto last = static_cast<uint32_t>(program.commands.size() - 1);
+  for (const uint32_t edge : {hazards.begin[first] + 5, hazards.begin[last]}) {
+    SCOPED_TRACE(edge);
+    const Unordered missing{hazards.predecessors[edge], edge == hazards.begin[last] ? last : first};
+    EXPECT_EQ(FindUnordered(program.view(), BuildConflictGraph(Without(hazards, edge)).view()),
+              missing);
   }
 }
 
