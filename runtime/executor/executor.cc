@@ -50,13 +50,14 @@ ExecutionPlan MakeExecutionPlan(absl::Span<const Command> commands,
   plan.commands = commands;
   plan.conflicts = conflicts;
   plan.part_counts.reserve(commands.size());
-  plan.is_brief.reserve(commands.size());
+  plan.brief_steps.reserve(commands.size());
   for (size_t i = 0; i < commands.size(); ++i) {
     const int parts = PartCount(commands[i]);
     plan.part_counts.push_back(static_cast<uint16_t>(parts));
     plan.part_total += parts;
-    plan.is_brief.push_back(commands[i].opcode != Opcode::kHostCall &&
-                            StepsPerPart(commands[i]) <= kBriefSteps);
+    const int64_t steps = std::max<int64_t>(StepsPerPart(commands[i]), 1);
+    const bool is_brief = commands[i].opcode != Opcode::kHostCall && steps <= kBriefSteps;
+    plan.brief_steps.push_back(static_cast<uint16_t>(is_brief ? steps : 0));
     plan.scratch_bytes = std::max(plan.scratch_bytes, ScratchBytes(commands[i]));
     if (conflicts.predecessor_count[i] == 0) plan.roots.push_back(static_cast<uint32_t>(i));
   }
@@ -111,7 +112,7 @@ absl::Status Executor::RunInline() {
 }
 
 absl::Status Executor::CheckStopBefore(uint32_t command, Worker& worker) const {
-  if (plan_.is_brief[command] && ++worker.brief_parts < kBriefPartsPerLook) {
+  if (plan_.IsBrief(command) && ++worker.brief_parts < kBriefPartsPerLook) {
     return CheckStop({run_->stop.cancel, std::nullopt});
   }
   worker.brief_parts = 0;
@@ -173,33 +174,58 @@ void Executor::Reset() {
     parts_left_[i].store(plan_.part_counts[i], std::memory_order_relaxed);
   }
   queue_head_.store(0, std::memory_order_relaxed);
-  queue_tail_.store(0, std::memory_order_relaxed);
   commands_left_.store(static_cast<int64_t>(commands), std::memory_order_relaxed);
   failed_.store(false, std::memory_order_relaxed);
   failure_ = absl::OkStatus();
+  size_t tail = 0;  // nobody else is there yet
   for (const uint32_t root : plan_.roots) {
-    for (uint32_t part = 0; part < plan_.part_counts[root]; ++part) Push({root, part});
+    for (uint32_t part = 0; part < plan_.part_counts[root]; ++part) {
+      queue_[tail++].store(ToEntry({root, part}), std::memory_order_relaxed);
+    }
   }
+  queue_tail_.store(static_cast<int64_t>(tail), std::memory_order_relaxed);
 }
 
 void Executor::Push(Work work) {
   const int64_t at = queue_tail_.fetch_add(1, std::memory_order_relaxed);
-  const uint64_t entry = (uint64_t{work.command} + 1) << 16 | work.part;
-  queue_[static_cast<size_t>(at)].store(entry, std::memory_order_release);
+  queue_[static_cast<size_t>(at)].store(ToEntry(work), std::memory_order_release);
 }
 
-bool Executor::Pop(Work& work) {
+bool Executor::Claim(Worker& worker) {
   int64_t head = queue_head_.load(std::memory_order_relaxed);
   while (head < plan_.part_total) {
-    // An entry is final once written, so seeing it is enough to claim it.
-    const uint64_t entry = queue_[static_cast<size_t>(head)].load(std::memory_order_acquire);
-    if (entry == 0) return false;
-    if (queue_head_.compare_exchange_weak(head, head + 1, std::memory_order_relaxed)) {
-      work = {static_cast<uint32_t>((entry >> 16) - 1), static_cast<uint32_t>(entry & 0xffff)};
+    const int64_t waiting = queue_tail_.load(std::memory_order_relaxed) - head;
+    const auto most =
+        static_cast<size_t>(std::clamp(waiting / run_->workers.workers, int64_t{1}, kMostClaimed));
+    size_t count = 0;
+    for (int64_t steps_left = kBriefSteps; count < most; ++count) {
+      // An entry is final once written, so seeing it is enough to claim it.
+      const uint64_t entry =
+          queue_[static_cast<size_t>(head) + count].load(std::memory_order_acquire);
+      if (entry == 0) break;
+      const Work work = FromEntry(entry);
+      // What may take long is claimed alone.
+      const int64_t steps =
+          plan_.IsBrief(work.command) ? plan_.brief_steps[work.command] : kBriefSteps;
+      if (count > 0 && steps > steps_left) break;
+      steps_left -= steps;
+      worker.claimed[count] = work;
+    }
+    if (count == 0) return false;
+    if (queue_head_.compare_exchange_weak(head, head + static_cast<int64_t>(count),
+                                          std::memory_order_relaxed)) {
+      worker.next_claimed = 0;
+      worker.claimed_count = count;
       return true;
     }
   }
   return false;
+}
+
+bool Executor::Take(Worker& worker, Work& work) {
+  if (!worker.has_claimed() && !Claim(worker)) return false;
+  work = worker.claimed[worker.next_claimed++];
+  return true;
 }
 
 Executor::Work Executor::Begin(uint32_t command) {
@@ -207,7 +233,13 @@ Executor::Work Executor::Begin(uint32_t command) {
   return {command, 0};
 }
 
-bool Executor::Finish(uint32_t command, Work& next) {
+bool Executor::IsCommandDone(uint32_t command) {
+  return plan_.part_counts[command] == 1 ||
+         parts_left_[command].fetch_sub(1, std::memory_order_acq_rel) == 1;
+}
+
+bool Executor::Finish(uint32_t command, Worker& worker, Work& next) {
+  ++worker.commands_done;
   bool found = false;
   const ConflictGraphView& graph = plan_.conflicts;
   for (uint32_t k = graph.successor_begin[command]; k < graph.successor_begin[command + 1]; ++k) {
@@ -221,8 +253,13 @@ bool Executor::Finish(uint32_t command, Work& next) {
       found = true;
     }
   }
-  commands_left_.fetch_sub(1, std::memory_order_release);
   return found;
+}
+
+bool Executor::AreAllDone(Worker& worker) {
+  const int64_t done = std::exchange(worker.commands_done, 0);
+  if (done > 0) return commands_left_.fetch_sub(done, std::memory_order_acq_rel) == done;
+  return commands_left_.load(std::memory_order_acquire) == 0;
 }
 
 void Executor::Fail(absl::Status status) {
@@ -236,8 +273,8 @@ void Executor::WorkerLoop(int number) {
   bool has_work = false;
   int idle_spins = 0;
   while (!failed_.load(std::memory_order_relaxed)) {
-    if (!has_work && !Pop(work)) {
-      if (commands_left_.load(std::memory_order_acquire) == 0) return;
+    if (!has_work && !Take(worker, work)) {
+      if (AreAllDone(worker)) return;
       if (++idle_spins < kSpinsBeforeYield) {
         Pause();
       } else {
@@ -248,8 +285,12 @@ void Executor::WorkerLoop(int number) {
     idle_spins = 0;
     absl::Status status = Execute(work, worker);
     if (!status.ok()) return Fail(std::move(status));
-    const bool last_part = parts_left_[work.command].fetch_sub(1, std::memory_order_acq_rel) == 1;
-    has_work = last_part && Finish(work.command, work);
+    has_work = IsCommandDone(work.command) && Finish(work.command, worker, work);
+    // What was claimed must not wait for what may take long.
+    if (has_work && worker.has_claimed() && !plan_.IsBrief(work.command)) {
+      Push(work);
+      has_work = false;
+    }
   }
 }
 

@@ -1,17 +1,19 @@
 // Runs the commands of a verified program on the host, as parallel as their true conflicts allow.
 //
-// Workers loop over one preallocated queue of ready work; a worker that makes a command ready runs
-// it itself and leaves the rest to the others. The calling thread is a worker; the others are
-// helpers from an arena, who come when they can and without whom it gets on as well. An executor
-// owns no memory and a run allocates nothing: counters, queue and the workers' scratch stand in
-// bytes of the caller's. Results do not depend on the number of workers: commands that conflict run
-// in program order, and a command's parts are fixed. A run that is cancelled stops before the next
-// part of a command; the clock is read before each part that may take long, and now and then
-// between brief ones. Cost: O(commands + conflicts), a few atomic operations per command.
+// Workers loop over one preallocated queue of ready work, of which they take brief commands several
+// at a time; a worker that makes a command ready runs it itself and leaves the rest to the others.
+// The calling thread is a worker; the others are helpers from an arena, who come when they can and
+// without whom it gets on as well. An executor owns no memory and a run allocates nothing:
+// counters, queue and the workers' scratch stand in bytes of the caller's. Results do not depend on
+// the number of workers: commands that conflict run in program order, and a command's parts are
+// fixed. A run that is cancelled stops before the next part of a command; the clock is read before
+// each part that may take long, and now and then between brief ones. Cost: O(commands + conflicts),
+// a few atomic operations per command.
 #pragma once
 
 #include <tbb/task_arena.h>
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <memory>
@@ -32,10 +34,13 @@ struct ExecutionPlan {
   absl::Span<const Command> commands;
   ConflictGraphView conflicts;
   std::vector<uint16_t> part_counts;  // per command
-  std::vector<uint8_t> is_brief;      // per command: each part is over in tens of microseconds
+  std::vector<uint16_t> brief_steps;  // per command: StepsPerPart, at least 1; 0: may take long
   std::vector<uint32_t> roots;        // commands without predecessors
   int64_t part_total = 0;
   int64_t scratch_bytes = 0;  // per worker
+
+  // Each of its parts is over in tens of microseconds.
+  bool IsBrief(size_t command) const { return brief_steps[command] != 0; }
 };
 ExecutionPlan MakeExecutionPlan(absl::Span<const Command> commands,
                                 const ConflictGraphView& conflicts);
@@ -72,6 +77,7 @@ class Executor {
   absl::Status Run(const ExecutorRun& run);
 
  private:
+  static constexpr int64_t kMostClaimed = 32;
   struct Work {
     uint32_t command = 0;
     uint32_t part = 0;
@@ -80,19 +86,36 @@ class Executor {
     int number = 0;
     absl::Span<std::byte> scratch;
     int brief_parts = 0;  // since it looked at the clock
+    // Taken from the queue and not begun: claimed[next_claimed .. claimed_count).
+    std::array<Work, kMostClaimed> claimed;
+    size_t next_claimed = 0, claimed_count = 0;
+    int64_t commands_done = 0;  // since it told the others
+
+    bool has_claimed() const { return next_claimed < claimed_count; }
   };
   // Each entry is written once a run: 0 while empty, else (command + 1) << 16 | part.
   using QueueEntry = std::atomic<uint64_t>;
+  static uint64_t ToEntry(Work work) { return (uint64_t{work.command} + 1) << 16 | work.part; }
+  static Work FromEntry(uint64_t entry) {
+    return {static_cast<uint32_t>((entry >> 16) - 1), static_cast<uint32_t>(entry & 0xffff)};
+  }
 
   absl::Status RunInline();
   void Reset();
   void WorkerLoop(int number);
   void Push(Work work);
-  bool Pop(Work& work);
+  // Takes what is ready: a part that may take long, or its share of the brief ones that wait.
+  bool Claim(Worker& worker);
+  // What was claimed before comes first.
+  bool Take(Worker& worker, Work& work);
   // Gives out the parts of a ready command: the first to the caller, the others to the queue.
   Work Begin(uint32_t command);
+  // After one of its parts: whether all are.
+  bool IsCommandDone(uint32_t command);
   // True when a successor became ready: `next` is then the caller's.
-  bool Finish(uint32_t command, Work& next);
+  bool Finish(uint32_t command, Worker& worker, Work& next);
+  // Tells the others how many commands it has done; whether none are left.
+  bool AreAllDone(Worker& worker);
   void Fail(absl::Status status);
   // Looks whether it is to stop, executes, and records when where a timeline is given.
   absl::Status Execute(Work work, Worker& worker);
