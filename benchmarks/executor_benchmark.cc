@@ -1,6 +1,7 @@
 // What the executor costs beside the work: programs of tiny commands, time per command.
 //
-// The limit is a few atomic operations a command; "chain" has no parallelism, "fan" all of it.
+// The limit is a few atomic operations a command; "chain" has no parallelism, "fan" all of it, and
+// of "chains" as many commands as there are chains can run at once.
 #include <benchmark/benchmark.h>
 
 #include "npu_sim/conflict_graph.h"
@@ -12,8 +13,8 @@ namespace {
 constexpr int kCommands = 20000;
 constexpr int64_t kTileBytes = 64;
 
-// relu over 16 floats; with `chained`, every command works on the same bytes.
-std::vector<Command> TinyCommands(bool chained) {
+// relu over 16 floats of one tile after the other; commands on the same tile conflict.
+std::vector<Command> TinyCommands(int tiles) {
   std::vector<Command> commands(kCommands);
   for (int i = 0; i < kCommands; ++i) {
     Command& command = commands[static_cast<size_t>(i)];
@@ -23,18 +24,18 @@ std::vector<Command> TinyCommands(bool chained) {
     command.extent[3] = 16;
     command.out.space = MemorySpace::kScratchpad;
     command.out.dtype = DType::kFloat32;
-    command.out.offset_bytes = chained ? 0 : i * kTileBytes;
+    command.out.offset_bytes = i % tiles * kTileBytes;
     command.out.stride_bytes[3] = 4;
     command.in0 = command.out;
   }
   return commands;
 }
 
-void RunTiny(benchmark::State& state, bool chained) {
-  const std::vector<Command> commands = TinyCommands(chained);
+void RunTiny(benchmark::State& state, int tiles) {
+  const std::vector<Command> commands = TinyCommands(tiles);
   ProgramView program;
   program.commands = commands;
-  program.scratchpad_bytes = chained ? kTileBytes : kCommands * kTileBytes;
+  program.scratchpad_bytes = tiles * kTileBytes;
   const ConflictGraph conflicts = BuildConflictGraph(ComputeHazards(program));
   const ExecutionPlan plan = MakeExecutionPlan(commands, conflicts.view());
   std::vector<std::byte> scratchpad(static_cast<size_t>(program.scratchpad_bytes) + 64);
@@ -55,9 +56,11 @@ void RunTiny(benchmark::State& state, bool chained) {
                          benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
 }
 
-void Chain(benchmark::State& state) { RunTiny(state, true); }
-void Fan(benchmark::State& state) { RunTiny(state, false); }
+void Chain(benchmark::State& state) { RunTiny(state, 1); }
+void Chains(benchmark::State& state) { RunTiny(state, 64); }
+void Fan(benchmark::State& state) { RunTiny(state, kCommands); }
 BENCHMARK(Chain)->Arg(1)->Arg(2)->UseRealTime()->Unit(benchmark::kMillisecond);
+BENCHMARK(Chains)->Arg(1)->Arg(2)->UseRealTime()->Unit(benchmark::kMillisecond);
 BENCHMARK(Fan)->Arg(1)->Arg(2)->UseRealTime()->Unit(benchmark::kMillisecond);
 
 }  // namespace

@@ -286,8 +286,8 @@ void Executor::WorkerLoop(int number) {
     absl::Status status = Execute(work, worker);
     if (!status.ok()) return Fail(std::move(status));
     has_work = IsCommandDone(work.command) && Finish(work.command, worker, work);
-    // What was claimed must not wait for what may take long.
-    if (has_work && worker.has_claimed() && !plan_.IsBrief(work.command)) {
+    // What was claimed does not wait for what follows.
+    if (has_work && worker.has_claimed()) {
       Push(work);
       has_work = false;
     }

@@ -1,14 +1,14 @@
 // Runs the commands of a verified program on the host, as parallel as their true conflicts allow.
 //
 // Workers loop over one preallocated queue of ready work, of which they take brief commands several
-// at a time; a worker that makes a command ready runs it itself and leaves the rest to the others.
-// The calling thread is a worker; the others are helpers from an arena, who come when they can and
-// without whom it gets on as well. An executor owns no memory and a run allocates nothing:
-// counters, queue and the workers' scratch stand in bytes of the caller's. Results do not depend on
-// the number of workers: commands that conflict run in program order, and a command's parts are
-// fixed. A run that is cancelled stops before the next part of a command; the clock is read before
-// each part that may take long, and now and then between brief ones. Cost: O(commands + conflicts),
-// a few atomic operations per command.
+// at a time; a worker that has none left and makes one ready runs it itself, the rest is for
+// whoever comes. The calling thread is a worker; the others are helpers from an arena, who come
+// when they can and without whom it gets on as well. An executor owns no memory and a run allocates
+// nothing: counters, queue and the workers' scratch stand in bytes of the caller's. Results do not
+// depend on the number of workers: commands that conflict run in program order, and a command's
+// parts are fixed. A run that is cancelled stops before the next part of a command; the clock is
+// read before each part that may take long, and now and then between brief ones. Cost: O(commands +
+// conflicts), a few atomic operations per command.
 #pragma once
 
 #include <tbb/task_arena.h>
