@@ -14,8 +14,9 @@
 namespace berth {
 namespace {
 
-// Large enough that packing the weights for each block costs little, small enough for L2.
-constexpr int64_t kBlockBytes = int64_t{1} << 20;
+// Large enough that packing the weights for each block costs little, small enough for L2 and for
+// the scratch of each worker.
+constexpr int64_t kBlockBytes = int64_t{1} << 18;
 constexpr int64_t kMinBlockRows = 96;
 constexpr int64_t kMaxBlockRows = 1024;
 // A shorter row of output pixels is not worth a multiplication of its own.

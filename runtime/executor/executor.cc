@@ -17,6 +17,9 @@ constexpr std::chrono::microseconds kWatchdogStep{100};
 // take less than a millisecond.
 constexpr int64_t kBriefSteps = int64_t{1} << 14;
 constexpr int kBriefPartsPerLook = 16;
+// Of parts that together take no longer than one brief part may. A claim costs its worker some
+// cache lines that the others have written.
+constexpr int64_t kMostClaimed = 128;
 
 void Pause() { __builtin_ia32_pause(); }
 
@@ -195,27 +198,22 @@ bool Executor::Claim(Worker& worker) {
   int64_t head = queue_head_.load(std::memory_order_relaxed);
   while (head < plan_.part_total) {
     const int64_t waiting = queue_tail_.load(std::memory_order_relaxed) - head;
-    const auto most =
-        static_cast<size_t>(std::clamp(waiting / run_->workers.workers, int64_t{1}, kMostClaimed));
-    size_t count = 0;
-    for (int64_t steps_left = kBriefSteps; count < most; ++count) {
+    const int64_t share = std::clamp(waiting / run_->workers.workers, int64_t{1}, kMostClaimed);
+    int64_t end = head;
+    for (int64_t steps_left = kBriefSteps; end < head + share; ++end) {
       // An entry is final once written, so seeing it is enough to claim it.
-      const uint64_t entry =
-          queue_[static_cast<size_t>(head) + count].load(std::memory_order_acquire);
+      const uint64_t entry = queue_[static_cast<size_t>(end)].load(std::memory_order_acquire);
       if (entry == 0) break;
-      const Work work = FromEntry(entry);
+      const uint32_t command = FromEntry(entry).command;
       // What may take long is claimed alone.
-      const int64_t steps =
-          plan_.IsBrief(work.command) ? plan_.brief_steps[work.command] : kBriefSteps;
-      if (count > 0 && steps > steps_left) break;
+      const int64_t steps = plan_.IsBrief(command) ? plan_.brief_steps[command] : kBriefSteps;
+      if (end > head && steps > steps_left) break;
       steps_left -= steps;
-      worker.claimed[count] = work;
     }
-    if (count == 0) return false;
-    if (queue_head_.compare_exchange_weak(head, head + static_cast<int64_t>(count),
-                                          std::memory_order_relaxed)) {
-      worker.next_claimed = 0;
-      worker.claimed_count = count;
+    if (end == head) return false;
+    if (queue_head_.compare_exchange_weak(head, end, std::memory_order_relaxed)) {
+      worker.next_claimed = head;
+      worker.end_claimed = end;
       return true;
     }
   }
@@ -224,7 +222,8 @@ bool Executor::Claim(Worker& worker) {
 
 bool Executor::Take(Worker& worker, Work& work) {
   if (!worker.has_claimed() && !Claim(worker)) return false;
-  work = worker.claimed[worker.next_claimed++];
+  const auto at = static_cast<size_t>(worker.next_claimed++);
+  work = FromEntry(queue_[at].load(std::memory_order_relaxed));
   return true;
 }
 

@@ -13,7 +13,6 @@
 
 #include <tbb/task_arena.h>
 
-#include <array>
 #include <atomic>
 #include <cstdint>
 #include <memory>
@@ -77,7 +76,6 @@ class Executor {
   absl::Status Run(const ExecutorRun& run);
 
  private:
-  static constexpr int64_t kMostClaimed = 32;
   struct Work {
     uint32_t command = 0;
     uint32_t part = 0;
@@ -85,13 +83,11 @@ class Executor {
   struct Worker {
     int number = 0;
     absl::Span<std::byte> scratch;
-    int brief_parts = 0;  // since it looked at the clock
-    // Taken from the queue and not begun: claimed[next_claimed .. claimed_count).
-    std::array<Work, kMostClaimed> claimed;
-    size_t next_claimed = 0, claimed_count = 0;
-    int64_t commands_done = 0;  // since it told the others
+    int brief_parts = 0;                        // since it looked at the clock
+    int64_t next_claimed = 0, end_claimed = 0;  // of the queue: taken and not begun
+    int64_t commands_done = 0;                  // since it told the others
 
-    bool has_claimed() const { return next_claimed < claimed_count; }
+    bool has_claimed() const { return next_claimed < end_claimed; }
   };
   // Each entry is written once a run: 0 while empty, else (command + 1) << 16 | part.
   using QueueEntry = std::atomic<uint64_t>;
