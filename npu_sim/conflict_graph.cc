@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <functional>
-#include <iterator>
+#include <utility>
 
 #include "base/checked_math.h"
 #include "npu_sim/access.h"
@@ -107,6 +107,17 @@ class Granules {
   std::vector<Access> accesses_;
 };
 
+// Those before `end` that no other command before `end` follows.
+std::vector<uint32_t> LastCommands(const Hazards& hazards, uint32_t end) {
+  std::vector<bool> is_followed(end);
+  for (uint32_t k = 0; k < hazards.begin[end]; ++k) is_followed[hazards.predecessors[k]] = true;
+  std::vector<uint32_t> last;
+  for (uint32_t i = 0; i < end; ++i) {
+    if (!is_followed[i]) last.push_back(i);
+  }
+  return last;
+}
+
 class HazardFinder {
  public:
   explicit HazardFinder(const ProgramView& program)
@@ -121,32 +132,50 @@ class HazardFinder {
     }
   }
 
-  // The commands that `command` must follow, ascending, those left out that others imply.
-  void Find(uint32_t index, const Command& command, std::vector<uint32_t>& found) {
+  // The commands that `command` must follow, ascending, those left out that others imply. `before`
+  // has the edges of the commands before it.
+  void Find(uint32_t index, const Command& command, const Hazards& before,
+            std::vector<uint32_t>& found) {
+    if (GivesUp()) {
+      found = InProgramOrder(index, before);
+      return;
+    }
     found.clear();
     ancestors_.Begin(index);
     Visit(index, command, found);
     KeepNecessary(found);
     ancestors_.End();
   }
-  // Those that it conflicts with though neither `ordered`, ascending, nor what they imply has them.
-  void FindBeside(absl::Span<const uint32_t> ordered, uint32_t index, const Command& command,
-                  std::vector<uint32_t>& found) {
-    found.clear();
-    ancestors_.Begin(index);
-    for (auto earlier = ordered.rbegin(); earlier != ordered.rend(); ++earlier) {
-      if (!ancestors_.Has(*earlier)) ancestors_.Add(*earlier);
+  // Of those the ones that neither are among its edges in `hazards` nor follow from them.
+  void FindMissing(uint32_t index, const Command& command, const Hazards& hazards,
+                   std::vector<uint32_t>& found) {
+    const absl::Span<const uint32_t> ordered = hazards.Of(index);
+    if (GivesUp()) {
+      found = InProgramOrder(index, hazards);
+    } else {
+      found.clear();
+      ancestors_.Begin(index);
+      for (auto earlier = ordered.rbegin(); earlier != ordered.rend(); ++earlier) {
+        if (!ancestors_.Has(*earlier)) ancestors_.Add(*earlier);
+      }
+      Visit(index, command, found);
+      ancestors_.End();
     }
-    Visit(index, command, found);
     std::erase_if(found, [&](uint32_t earlier) {
       return std::binary_search(ordered.begin(), ordered.end(), earlier);
     });
-    ancestors_.End();
   }
+
+ private:
   // Whether so much had to be compared that what is left is to stand in the program's order.
   bool GivesUp() const { return steps_ > most_steps_; }
 
- private:
+  // What a command follows then: the first of them all before it, the others the one before.
+  std::vector<uint32_t> InProgramOrder(uint32_t index, const Hazards& before) {
+    if (std::exchange(in_program_order_, true)) return {index - 1};
+    return LastCommands(before, index);
+  }
+
   void Visit(uint32_t index, const Command& command, std::vector<uint32_t>& found) {
     for (const Access& access : CollectAccesses(command)) {
       if (access.run_bytes <= 0) continue;
@@ -182,36 +211,26 @@ class HazardFinder {
   std::vector<bool> writable_;
   int64_t steps_ = 0;
   const int64_t most_steps_;
+  bool in_program_order_ = false;
 };
 
-// Those before `end` that no other command before `end` follows.
-std::vector<uint32_t> LastCommands(const Hazards& hazards, uint32_t end) {
-  std::vector<bool> is_followed(end);
-  for (uint32_t k = 0; k < hazards.begin[end]; ++k) is_followed[hazards.predecessors[k]] = true;
-  std::vector<uint32_t> last;
-  for (uint32_t i = 0; i < end; ++i) {
-    if (!is_followed[i]) last.push_back(i);
-  }
-  return last;
-}
-
-// The edges by the command that they lead to, ascending.
-Hazards TurnRound(const ConflictGraphView& graph) {
-  const size_t count = graph.predecessor_count.size();
-  Hazards hazards;
-  hazards.begin.reserve(count + 1);
-  hazards.begin.push_back(0);
-  for (const uint32_t predecessors : graph.predecessor_count) {
-    hazards.begin.push_back(hazards.begin.back() + predecessors);
-  }
-  hazards.predecessors.resize(graph.successors.size());
-  std::vector<uint32_t> next(hazards.begin.begin(), hazards.begin.end() - 1);
+// Lists of edges by the command at their other end: entries[begin[i] .. begin[i+1]) of command i,
+// ascending in both.
+struct Edges {
+  std::vector<uint32_t> begin, entries;
+};
+Edges TurnRound(absl::Span<const uint32_t> begin, absl::Span<const uint32_t> entries) {
+  const size_t count = begin.size() - 1;
+  Edges turned;
+  turned.begin.assign(count + 1, 0);
+  for (const uint32_t entry : entries) ++turned.begin[entry + 1];
+  for (size_t i = 0; i < count; ++i) turned.begin[i + 1] += turned.begin[i];
+  turned.entries.resize(entries.size());
+  std::vector<uint32_t> next(turned.begin.begin(), turned.begin.end() - 1);
   for (uint32_t i = 0; i < count; ++i) {
-    for (uint32_t k = graph.successor_begin[i]; k < graph.successor_begin[i + 1]; ++k) {
-      hazards.predecessors[next[graph.successors[k]]++] = i;
-    }
+    for (uint32_t k = begin[i]; k < begin[i + 1]; ++k) turned.entries[next[entries[k]]++] = i;
   }
-  return hazards;
+  return turned;
 }
 
 }  // namespace
@@ -221,15 +240,9 @@ Hazards ComputeHazards(const ProgramView& program) {
   hazards.begin.reserve(program.commands.size() + 1);
   hazards.begin.push_back(0);
   HazardFinder finder(program);
-  bool in_program_order = false;
   std::vector<uint32_t> found;
   for (uint32_t i = 0; i < program.commands.size(); ++i) {
-    if (!finder.GivesUp()) {
-      finder.Find(i, program.commands[i], found);
-    } else {
-      found = in_program_order ? std::vector<uint32_t>{i - 1} : LastCommands(hazards, i);
-      in_program_order = true;
-    }
+    finder.Find(i, program.commands[i], hazards, found);
     hazards.predecessors.insert(hazards.predecessors.end(), found.begin(), found.end());
     hazards.begin.push_back(static_cast<uint32_t>(hazards.predecessors.size()));
   }
@@ -237,43 +250,26 @@ Hazards ComputeHazards(const ProgramView& program) {
 }
 
 std::optional<Unordered> FindUnordered(const ProgramView& program, const ConflictGraphView& graph) {
-  const Hazards hazards = TurnRound(graph);
+  Edges edges = TurnRound(graph.successor_begin, graph.successors);
+  const Hazards hazards{std::move(edges.begin), std::move(edges.entries)};
   HazardFinder finder(program);
-  bool in_program_order = false;
   std::vector<uint32_t> missing;
   for (uint32_t i = 0; i < program.commands.size(); ++i) {
-    const absl::Span<const uint32_t> ordered = hazards.Of(i);
-    if (!finder.GivesUp()) {
-      finder.FindBeside(ordered, i, program.commands[i], missing);
-    } else {
-      const std::vector<uint32_t> due =
-          in_program_order ? std::vector<uint32_t>{i - 1} : LastCommands(hazards, i);
-      in_program_order = true;
-      missing.clear();
-      std::set_difference(due.begin(), due.end(), ordered.begin(), ordered.end(),
-                          std::back_inserter(missing));
-    }
+    finder.FindMissing(i, program.commands[i], hazards, missing);
     if (!missing.empty()) return Unordered{missing.front(), i};
   }
   return std::nullopt;
 }
 
 ConflictGraph BuildConflictGraph(const Hazards& hazards) {
-  const size_t count = hazards.begin.size() - 1;
   ConflictGraph graph;
-  graph.predecessor_count.resize(count);
-  graph.successor_begin.assign(count + 1, 0);
-  for (size_t i = 0; i < count; ++i)
-    graph.predecessor_count[i] = hazards.begin[i + 1] - hazards.begin[i];
-  for (const uint32_t predecessor : hazards.predecessors) ++graph.successor_begin[predecessor + 1];
-  for (size_t i = 0; i < count; ++i) graph.successor_begin[i + 1] += graph.successor_begin[i];
-  graph.successors.resize(hazards.predecessors.size());
-  std::vector<uint32_t> next(graph.successor_begin.begin(), graph.successor_begin.end() - 1);
-  for (size_t i = 0; i < count; ++i) {
-    for (uint32_t k = hazards.begin[i]; k < hazards.begin[i + 1]; ++k) {
-      graph.successors[next[hazards.predecessors[k]]++] = static_cast<uint32_t>(i);
-    }
+  graph.predecessor_count.reserve(hazards.begin.size() - 1);
+  for (size_t i = 0; i + 1 < hazards.begin.size(); ++i) {
+    graph.predecessor_count.push_back(hazards.begin[i + 1] - hazards.begin[i]);
   }
+  Edges edges = TurnRound(hazards.begin, hazards.predecessors);
+  graph.successor_begin = std::move(edges.begin);
+  graph.successors = std::move(edges.entries);
   return graph;
 }
 

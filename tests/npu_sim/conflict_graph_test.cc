@@ -77,8 +77,7 @@ TEST(ConflictGraph, OrdersExactlyWhatANaiveOneOrders) {
       for (uint32_t p = 0; p < i; ++p) {
         if (CommandsConflict(program, p, i)) naive[i].push_back(p);
       }
-      found[i].assign(hazards.predecessors.begin() + hazards.begin[i],
-                      hazards.predecessors.begin() + hazards.begin[i + 1]);
+      found[i].assign(hazards.Of(i).begin(), hazards.Of(i).end());
       // Ascending without repeats, and nothing but true conflicts.
       ASSERT_TRUE(
           std::includes(naive[i].begin(), naive[i].end(), found[i].begin(), found[i].end()));
@@ -89,6 +88,10 @@ TEST(ConflictGraph, OrdersExactlyWhatANaiveOneOrders) {
   }
   EXPECT_GT(conflicts, 10000);
   EXPECT_LT(edges, conflicts);  // something was implied and left out
+}
+
+std::optional<Unordered> FindUnorderedBy(const Hazards& hazards, const TileProgram& program) {
+  return FindUnordered(program.view(), BuildConflictGraph(hazards).view());
 }
 
 // `hazards` but for one edge.
@@ -121,13 +124,11 @@ TEST(ConflictGraph, TellsWhichConflictHasNoOrder) {
     SCOPED_TRACE(round);
     const TileProgram program = RandomProgram(random, round % 2 == 0 ? 700 : 6000);
     const Hazards hazards = ComputeHazards(program.view());
-    EXPECT_EQ(FindUnordered(program.view(), BuildConflictGraph(hazards).view()), std::nullopt);
-    EXPECT_EQ(FindUnordered(program.view(), BuildConflictGraph(WithMore(hazards, random)).view()),
-              std::nullopt);
+    EXPECT_EQ(FindUnorderedBy(hazards, program), std::nullopt);
+    EXPECT_EQ(FindUnorderedBy(WithMore(hazards, random), program), std::nullopt);
     for (uint32_t later = 0; later < program.commands.size(); ++later) {
       for (uint32_t edge = hazards.begin[later]; edge < hazards.begin[later + 1]; ++edge) {
-        const Hazards fewer = Without(hazards, edge);
-        const auto pair = FindUnordered(program.view(), BuildConflictGraph(fewer).view());
+        const auto pair = FindUnorderedBy(Without(hazards, edge), program);
         ASSERT_TRUE(pair) << hazards.predecessors[edge] << " before " << later;
         EXPECT_EQ(pair->later, later);
         EXPECT_LE(pair->earlier, hazards.predecessors[edge]);
@@ -168,8 +169,7 @@ TEST(ConflictGraph, OrdersWhatLiesFarBack) {
   const Hazards hazards = ComputeHazards(program.view());
   std::vector<std::vector<uint32_t>> found(kCommands);
   for (size_t i = 0; i < kCommands; ++i) {
-    found[i].assign(hazards.predecessors.begin() + hazards.begin[i],
-                    hazards.predecessors.begin() + hazards.begin[i + 1]);
+    found[i].assign(hazards.Of(i).begin(), hazards.Of(i).end());
     ASSERT_TRUE(std::includes(naive[i].begin(), naive[i].end(), found[i].begin(), found[i].end()));
   }
   // Every conflict follows from the edges: walk them backwards from each command.
@@ -183,7 +183,7 @@ TEST(ConflictGraph, OrdersWhatLiesFarBack) {
     }
     for (const uint32_t p : naive[i]) ASSERT_TRUE(before[p]) << p << " before " << i;
   }
-  EXPECT_EQ(FindUnordered(program.view(), BuildConflictGraph(hazards).view()), std::nullopt);
+  EXPECT_EQ(FindUnorderedBy(hazards, program), std::nullopt);
 }
 
 // Copies out of one granule, which nothing supersedes, before fills in it, each of which would have
@@ -203,28 +203,26 @@ TEST(ConflictGraph, HasABoundWhereEverythingMustBeCompared) {
   }
   const TileProgram program = builder.Take();
   const Hazards hazards = ComputeHazards(program.view());
-  const auto predecessors = [&](uint32_t i) { return hazards.Of(i); };
   // The fills rewrite eight words: one after the other on each, with nothing else to follow.
-  EXPECT_THAT(predecessors(kReads + 9), ElementsAre(kReads + 1));
+  EXPECT_THAT(hazards.Of(kReads + 9), ElementsAre(kReads + 1));
   uint32_t first = kReads;
   while (first + 2 < program.commands.size() &&
-         predecessors(first + 1) != absl::MakeConstSpan({first})) {
+         hazards.Of(first + 1) != absl::MakeConstSpan({first})) {
     ++first;
   }
   ASSERT_LT(first + 2, program.commands.size()) << "it never gave up";
   // The first of the rest follows each copy and the last fill of each word, the others follow it.
-  EXPECT_EQ(predecessors(first).size(), kReads + 8u);
+  EXPECT_EQ(hazards.Of(first).size(), kReads + 8u);
   for (uint32_t i = first + 1; i < program.commands.size(); ++i) {
-    ASSERT_THAT(predecessors(i), ElementsAre(i - 1));
+    ASSERT_THAT(hazards.Of(i), ElementsAre(i - 1));
   }
 
-  EXPECT_EQ(FindUnordered(program.view(), BuildConflictGraph(hazards).view()), std::nullopt);
+  EXPECT_EQ(FindUnorderedBy(hazards, program), std::nullopt);
   const auto last = static_cast<uint32_t>(program.commands.size() - 1);
   for (const uint32_t edge : {hazards.begin[first] + 5, hazards.begin[last]}) {
     SCOPED_TRACE(edge);
     const Unordered missing{hazards.predecessors[edge], edge == hazards.begin[last] ? last : first};
-    EXPECT_EQ(FindUnordered(program.view(), BuildConflictGraph(Without(hazards, edge)).view()),
-              missing);
+    EXPECT_EQ(FindUnorderedBy(Without(hazards, edge), program), missing);
   }
 }
 
@@ -244,10 +242,8 @@ TEST(ConflictGraph, TurnsTheEdgesRound) {
     }
   }
   for (uint32_t i = 0; i < n; ++i) {
-    const std::vector<uint32_t> expected(hazards.predecessors.begin() + hazards.begin[i],
-                                         hazards.predecessors.begin() + hazards.begin[i + 1]);
-    EXPECT_EQ(predecessors[i], expected) << i;
-    EXPECT_EQ(graph.predecessor_count[i], expected.size()) << i;
+    EXPECT_EQ(predecessors[i], hazards.Of(i)) << i;
+    EXPECT_EQ(graph.predecessor_count[i], hazards.Of(i).size()) << i;
   }
 }
 

@@ -54,25 +54,35 @@ int64_t BriefCommands(const ExecutionPlan& plan) {
   return static_cast<int64_t>(plan.brief_steps.size()) - others;
 }
 
+// A run of a plan, with all that it stands in.
+struct Workplace {
+  Workplace(const ExecutionPlan& plan, size_t scratchpad_bytes, int workers)
+      : scratchpad(scratchpad_bytes),
+        working(static_cast<size_t>(WorkingBytes(plan, workers)) + 64),
+        arena(workers) {
+    run.memory.scratchpad = scratchpad.data();
+    run.working = working.data() + (64 - reinterpret_cast<uintptr_t>(working.data()) % 64) % 64;
+    run.workers = {workers, &arena};
+  }
+  std::vector<std::byte> scratchpad, working;
+  tbb::task_arena arena;
+  ExecutorRun run;
+};
+
 // Runs with a deadline that passes within the host call; how many fills were done.
 int FillsAfterTheDeadline(int workers, int64_t* brief) {
   const std::vector<Command> commands = SleepThenFills();
   const ConflictGraph conflicts = EachAfterTheFirst(commands.size());
   const ExecutionPlan plan = MakeExecutionPlan(commands, conflicts.view());
   *brief = BriefCommands(plan);
-  std::vector<std::byte> scratchpad(kFills);
-  std::vector<std::byte> working(static_cast<size_t>(WorkingBytes(plan, workers)) + 64);
   const HostFunction functions[] = {Sleep};
-  tbb::task_arena arena(workers);
-  ExecutorRun run;
-  run.memory.scratchpad = scratchpad.data();
-  run.working = working.data() + (64 - reinterpret_cast<uintptr_t>(working.data()) % 64) % 64;
-  run.host_functions = functions;
-  run.workers = {workers, &arena};
-  run.stop.deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(5);
-  const absl::Status status = Executor(plan).Run(run);
+  Workplace place(plan, kFills, workers);
+  place.run.host_functions = functions;
+  place.run.stop.deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(5);
+  const absl::Status status = Executor(plan).Run(place.run);
   EXPECT_TRUE(absl::IsDeadlineExceeded(status)) << status;
-  return static_cast<int>(std::count(scratchpad.begin(), scratchpad.end(), std::byte{1}));
+  return static_cast<int>(
+      std::count(place.scratchpad.begin(), place.scratchpad.end(), std::byte{1}));
 }
 
 TEST(Executor, ReadsTheClockNowAndThenBetweenBriefCommands) {
@@ -123,16 +133,10 @@ TileProgram RandomProgram(std::mt19937& random, int32_t bytes, int commands) {
 }
 
 std::vector<std::byte> Execute(const TileProgram& program, const ExecutionPlan& plan, int workers) {
-  std::vector<std::byte> scratchpad(static_cast<size_t>(program.scratchpad_bytes));
-  std::vector<std::byte> working(static_cast<size_t>(WorkingBytes(plan, workers)) + 64);
-  tbb::task_arena arena(workers);
-  ExecutorRun run;
-  run.memory.scratchpad = scratchpad.data();
-  run.working = working.data() + (64 - reinterpret_cast<uintptr_t>(working.data()) % 64) % 64;
-  run.workers = {workers, &arena};
-  const absl::Status status = Executor(plan).Run(run);
+  Workplace place(plan, static_cast<size_t>(program.scratchpad_bytes), workers);
+  const absl::Status status = Executor(plan).Run(place.run);
   EXPECT_TRUE(status.ok()) << status;
-  return scratchpad;
+  return place.scratchpad;
 }
 
 TEST(Executor, LeavesTheSameBytesWhoeverWorks) {
