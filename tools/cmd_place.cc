@@ -7,6 +7,7 @@
 #include "base/write_file.h"
 #include "planner/pool/csv.h"
 #include "planner/pool/plan_pool.h"
+#include "planner/pool/verify.h"
 #include "runtime/bundle/mapping.h"
 #include "tools/command.h"
 #include "tools/json_output.h"
@@ -141,6 +142,7 @@ absl::Status Run(const Flags& flags) {
   progress.Stop();
   if (!plan.ok()) return Annotate(plan.status(), fmt::format("'{}'", flags.file));
   times.total_s = watch.Seconds();
+  BERTH_RETURN_IF_ERROR(VerifyPoolPlan(problem, *plan));
   if (!flags.output.empty() && !plan->conflict) {
     BERTH_RETURN_IF_ERROR(WriteFile(flags.output, FormatPoolCsv(problem, *plan)));
   }

@@ -82,7 +82,8 @@ class ExactMember {
     if (has_height_ && search_.height() >= lowest && search_.height() <= highest) return;
     const double share = situation.only_fit ? 1 : height_;
     const auto above = static_cast<int64_t>(share * static_cast<double>(highest - lowest));
-    search_.SetHeight(std::max(lowest + above, lowest));
+    // A double may round `above` up, past the highest.
+    search_.SetHeight(std::max(std::min(lowest + above, highest), lowest));
     has_height_ = true;
   }
 

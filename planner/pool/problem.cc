@@ -10,9 +10,7 @@
 namespace berth {
 namespace {
 
-// Far enough below the end of int64 that offset + size + alignment never overflows.
-constexpr int64_t kMaxTotalBytes = int64_t{1} << 61;
-// Likewise of steps, so that lengths never do.
+// Lengths in steps never overflow.
 constexpr int64_t kMaxStep = int64_t{1} << 61;
 
 absl::Status ValidateItem(const PoolItem& item) {
@@ -69,9 +67,9 @@ absl::Status ValidateTotal(const PoolProblem& problem) {
     total = CheckedAdd(*total, item.size_bytes);
     if (total) total = CheckedAdd(*total, item.alignment_bytes);
     const std::optional<int64_t> top = total ? CheckedAdd(*total, highest_fixed_bytes) : total;
-    if (!top || *top > kMaxTotalBytes) {
+    if (!top || *top > kMostPoolBytes) {
       return InvalidArgument("{}: the sizes up to this item sum up to more than {} bytes",
-                             DescribeItem(item), kMaxTotalBytes);
+                             DescribeItem(item), kMostPoolBytes);
     }
   }
   return absl::OkStatus();

@@ -17,6 +17,10 @@ namespace berth {
 
 inline constexpr int64_t kNoAliasGroup = -1;
 
+// Of all sizes and alignments above the highest fixed offset: no plan of a valid problem is higher.
+// Far enough below the end of int64 that three of them can be added up.
+inline constexpr int64_t kMostPoolBytes = int64_t{1} << 61;
+
 struct PoolItem {
   int64_t id = 0;                             // the caller's handle; only reported back
   int64_t begin_step = 0;                     // first step at which the item is live

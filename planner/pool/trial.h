@@ -4,9 +4,12 @@
 #include <cstdint>
 #include <vector>
 
+#include "planner/pool/problem.h"
+
 namespace berth {
 
-inline constexpr int64_t kUnlimitedBytes = int64_t{1} << 62;
+// Above every height, and may still have the bytes of a whole problem added.
+inline constexpr int64_t kUnlimitedBytes = 2 * kMostPoolBytes;
 
 struct Trial {
   bool is_complete = false;             // false: given up, because the height limit cannot be kept

@@ -56,12 +56,27 @@ absl::Status DescribePair(const PoolItem& a, const Placed& at, const PoolItem& b
                   bt.end_bytes, a.begin_step, a.end_step, b.begin_step, b.end_step);
 }
 
+// O(n log n + pairs that are live together).
 absl::Status VerifyPairs(const PoolProblem& problem, const std::vector<Placed>& placed) {
+  std::map<int64_t, size_t> first_of_group;
+  std::vector<size_t> by_begin(placed.size());
   for (size_t i = 0; i < placed.size(); ++i) {
-    for (size_t j = i + 1; j < placed.size(); ++j) {
-      if (IsAllowed(placed[i], placed[j])) continue;
-      return DescribePair(problem.items[i], placed[i], problem.items[j], placed[j]);
+    by_begin[i] = i;
+    if (placed[i].alias_group == kNoAliasGroup) continue;
+    const size_t first = first_of_group.try_emplace(placed[i].alias_group, i).first->second;
+    if (IsAllowed(placed[first], placed[i])) continue;
+    return DescribePair(problem.items[first], placed[first], problem.items[i], placed[i]);
+  }
+  std::sort(by_begin.begin(), by_begin.end(),
+            [&](size_t a, size_t b) { return placed[a].begin_step < placed[b].begin_step; });
+  std::vector<size_t> live;
+  for (const size_t i : by_begin) {
+    std::erase_if(live, [&](size_t j) { return placed[j].end_step <= placed[i].begin_step; });
+    for (const size_t j : live) {
+      if (IsAllowed(placed[j], placed[i])) continue;
+      return DescribePair(problem.items[j], placed[j], problem.items[i], placed[i]);
     }
+    live.push_back(i);
   }
   return absl::OkStatus();
 }

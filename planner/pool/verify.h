@@ -1,8 +1,9 @@
 // Checks a plan against its problem, apart from the code that made it.
 //
 // It looks only at items, offsets and the definition: alignment, fixed offsets, alias groups, and
-// every pair of items for overlap in time and space. It adds up the bytes live at the step that the
-// bound claims and checks that status, height, bound and capacity agree. O(n^2).
+// every pair of items that are live together for overlap. It adds up the bytes live at the step that
+// the bound claims and checks that status, height, bound and capacity agree. O(n log n) plus those
+// pairs.
 #pragma once
 
 #include "absl/status/status.h"

@@ -1,6 +1,7 @@
 // The exact search against brute force, on problems small enough for it.
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <map>
 
 #include "planner/pool/exact/search.h"
@@ -140,6 +141,50 @@ TEST(PoolExactTest, PlansAreOptimalAndProved) {
     EXPECT_EQ(VerifyPoolPlan(problem, *plan), absl::OkStatus());
   }
   EXPECT_GT(above_load, 10);  // else this tests little
+}
+
+// The same problem in units so large that its height comes near what a problem may have. The item
+// of one byte, alone at its step, keeps the search from dividing by the unit.
+PoolProblem Magnified(PoolProblem problem, int64_t* unit_bytes) {
+  int64_t total = 0, highest_fixed = 0, last_step = 0;
+  bool is_aligned = false;
+  for (const PoolItem& item : problem.items) {
+    total += item.size_bytes + item.alignment_bytes;
+    highest_fixed = std::max(highest_fixed, item.fixed_offset_bytes.value_or(0));
+    last_step = std::max(last_step, item.end_step);
+    is_aligned = is_aligned || item.alignment_bytes > 1;
+  }
+  const int64_t most = (kMostPoolBytes - 2) / (total + highest_fixed);
+  *unit_bytes =
+      is_aligned ? static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(most))) : most;
+  for (PoolItem& item : problem.items) {
+    item.size_bytes *= *unit_bytes;
+    if (is_aligned) item.alignment_bytes *= *unit_bytes;
+    if (item.fixed_offset_bytes) *item.fixed_offset_bytes *= *unit_bytes;
+  }
+  problem.items.push_back({.begin_step = last_step, .end_step = last_step + 1, .size_bytes = 1});
+  return problem;
+}
+
+TEST(PoolExactTest, HeightsNearTheLimitOfAProblem) {
+  int beyond_half = 0;
+  for (uint64_t seed = 1; seed <= 200; ++seed) {
+    SCOPED_TRACE(seed);
+    const PoolProblem tiny = TinyProblem(seed);
+    int64_t unit_bytes = 0;
+    const PoolProblem problem = Magnified(tiny, &unit_bytes);
+    const int64_t lowest_bytes = OffsetEnumeration(tiny).LowestHeight() * unit_bytes;
+    const SectionChoice choice = kChoices[seed % 4];
+    EXPECT_EQ(SearchAt(problem, lowest_bytes - 1, choice, seed), ExactOutcome::kRefuted);
+    EXPECT_EQ(SearchAt(problem, lowest_bytes, choice, seed), ExactOutcome::kFound);
+    const absl::StatusOr<PoolPlan> plan = PlanPool(problem);
+    ASSERT_TRUE(plan.ok()) << plan.status();
+    EXPECT_EQ(VerifyPoolPlan(problem, *plan), absl::OkStatus());
+    EXPECT_EQ(plan->status, PoolStatus::kOptimal);
+    EXPECT_EQ(plan->height_bytes, lowest_bytes);
+    beyond_half += plan->height_bytes > kMostPoolBytes / 2 ? 1 : 0;
+  }
+  EXPECT_GT(beyond_half, 20);  // else this tests little
 }
 
 // Larger than enumeration of offsets can do: every order of nine items.

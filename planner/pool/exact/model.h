@@ -17,10 +17,12 @@
 #include "absl/types/span.h"
 #include "planner/pool/blocks.h"
 #include "planner/pool/occupancy.h"
+#include "planner/pool/problem.h"
 
 namespace berth {
 
-inline constexpr int64_t kNeverFits = int64_t{1} << 60;
+// Above every offset, and may still have the size of every block added.
+inline constexpr int64_t kNeverFits = 2 * kMostPoolBytes;
 
 struct ExactModel {
   struct SectionEntry {
