@@ -2,7 +2,7 @@
 
 #include "bundle_generated.h"
 #include "runtime/bundle/dynamic_model.h"
-#include "runtime/bundle/metadata_size.h"
+#include "runtime/bundle/metadata_layout.h"
 #include "runtime/bundle/search_tables.h"
 
 namespace berth {
@@ -132,7 +132,7 @@ absl::Status ReadMetadata(absl::Span<const std::byte> bytes, absl::Span<const st
                     bytes.size());
   }
   const fb::Metadata& metadata = *fb::GetMetadata(bytes.data());
-  BERTH_RETURN_IF_ERROR(CheckMetadataSize(metadata, bytes.size()));
+  BERTH_RETURN_IF_ERROR(CheckMetadataLayout(metadata, bytes.size()));
   contents.model_name = metadata.model_name()->str();
   absl::StatusOr<NpuConfig> config =
       ParseNpuConfig(ToStd({metadata.config_json()->data(), metadata.config_json()->size()}),

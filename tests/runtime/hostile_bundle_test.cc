@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <sys/resource.h>
 
+#include "base/checked_math.h"
 #include "kernels/host_functions.h"
 #include "tests/runtime/bundle_file.h"
 #include "tests/runtime/dynamic_testing.h"
@@ -137,6 +138,35 @@ TEST_F(HostileBundle, NamesThatAreOneStringAThousandTimes) {
   EXPECT_THAT(refusal, AllOf(HasSubstr("section 0 (metadata)"), HasSubstr("again and again")));
   getrusage(RUSAGE_SELF, &after);
   EXPECT_LT(after.ru_maxrss - before.ru_maxrss, 64 << 10) << "KiB";
+}
+
+// The list of regions moves into a name, to where its count may stand but no region.
+TEST_F(HostileBundle, ListsThatAreNotAligned) {
+  constexpr size_t kRegionBytes = 16;
+  BundleContents contents = contents_;
+  contents.model_name.assign(1000, 'm');
+  const auto count = static_cast<uint32_t>(contents.program.regions.size());
+  const int64_t first_bytes = contents.program.regions[0].size_bytes;
+  std::string pattern(reinterpret_cast<const char*>(&count), sizeof(count));
+  pattern.append(reinterpret_cast<const char*>(&first_bytes), sizeof(first_bytes));
+  const std::string refusal = RefusalOfMetadata(contents, [&](char* bytes, size_t size) {
+    const std::string_view all(bytes, size);
+    const size_t list = all.find(pattern), text = FindText(all, contents.model_name);
+    ASSERT_NE(list, all.npos);
+    ASSERT_NE(text, all.npos);
+    size_t field = 0;  // where the offset to the list stands
+    uint32_t offset = 0;
+    do {
+      field += sizeof(offset);
+      ASSERT_LT(field, list);
+      std::memcpy(&offset, bytes + field, sizeof(offset));
+    } while (field + offset != list);
+    const size_t moved = AlignUp(static_cast<int64_t>(text + sizeof(count)), 8);
+    std::memcpy(bytes + moved, bytes + list, sizeof(count) + count * kRegionBytes);
+    offset = static_cast<uint32_t>(moved - field);
+    std::memcpy(bytes + field, &offset, sizeof(offset));
+  });
+  EXPECT_THAT(refusal, HasSubstr("section 0 (metadata): a list of numbers begins where"));
 }
 
 TEST_F(HostileBundle, PositionsBeyondTheirTables) {

@@ -1,8 +1,9 @@
-// How much the metadata grow when they are read.
+// What the verifier of FlatBuffers leaves unchecked.
 //
-// Offsets in a FlatBuffer may meet: a file of a megabyte can name one string of half of it a
+// Sharing: offsets may meet, so that a file of a megabyte can name one string of half of it a
 // hundred thousand times. The writer never shares anything, so what is read takes no more bytes
-// than the buffer has; a buffer that would is refused before anything is copied. Cost: O(tables and
+// than the buffer has; a buffer that would is refused before anything is copied. Alignment: the
+// verifier looks where a vector's count stands, not where its elements begin. Cost: O(tables and
 // vectors), which the verifier's limit on tables bounds by the size of the file.
 #pragma once
 
@@ -22,7 +23,8 @@ inline uint32_t MostTables(uint64_t buffer_bytes) {
   return static_cast<uint32_t>(buffer_bytes / 8 < 0x7fffffff ? buffer_bytes / 8 : 0x7fffffff);
 }
 
-// DataLoss where strings and vectors of verified metadata together exceed the buffer.
-absl::Status CheckMetadataSize(const fb::Metadata& metadata, uint64_t buffer_bytes);
+// Of verified metadata. DataLoss where strings and vectors together exceed the buffer, or the
+// elements of a vector are not aligned.
+absl::Status CheckMetadataLayout(const fb::Metadata& metadata, uint64_t buffer_bytes);
 
 }  // namespace berth

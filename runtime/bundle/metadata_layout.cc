@@ -1,26 +1,24 @@
-#include "runtime/bundle/metadata_size.h"
+#include "runtime/bundle/metadata_layout.h"
 
 #include "bundle_generated.h"
 
 namespace berth {
 namespace {
 
-// Sums the bytes of strings and vectors, each as often as it is named.
-class Sum {
+// Sums the bytes of strings and vectors, each as often as it is named, and looks where their
+// elements begin.
+class Walk {
  public:
   void Add(const flatbuffers::String* text) {
     if (text != nullptr) bytes_ += text->size();
   }
-  // Of plain numbers and structs.
-  template <typename T>
-  void Add(const flatbuffers::Vector<T>* vector) {
-    if (vector != nullptr) bytes_ += uint64_t{vector->size()} * sizeof(T);
+  template <typename Number>
+  void Add(const flatbuffers::Vector<Number>* numbers) {
+    if (numbers != nullptr) AddElements<Number>(numbers->Data(), numbers->size());
   }
-  void Add(const flatbuffers::Vector<const fb::ScheduleTrial*>* trials) {
-    if (trials != nullptr) bytes_ += uint64_t{trials->size()} * sizeof(fb::ScheduleTrial);
-  }
-  void Add(const flatbuffers::Vector<const fb::SegmentWay*>* ways) {
-    if (ways != nullptr) bytes_ += uint64_t{ways->size()} * sizeof(fb::SegmentWay);
+  template <typename Struct>
+  void Add(const flatbuffers::Vector<const Struct*>* structs) {
+    if (structs != nullptr) AddElements<Struct>(structs->Data(), structs->size());
   }
   template <typename T>
   void Add(const flatbuffers::Vector<flatbuffers::Offset<T>>* list) {
@@ -49,8 +47,6 @@ class Sum {
     Add(state->name());
     Add(state->initial());
   }
-  void Add(const fb::Engine*) {}
-  void Add(const fb::Region*) {}
   void Add(const fb::Dim* dim) { Add(dim->symbol()); }
   void Add(const fb::GraphTensor* tensor) {
     if (tensor != nullptr) Add(tensor->extents());
@@ -114,21 +110,34 @@ class Sum {
   }
 
   uint64_t bytes() const { return bytes_; }
+  bool is_aligned() const { return is_aligned_; }
 
  private:
+  template <typename Element>
+  void AddElements(const uint8_t* first, uint64_t count) {
+    bytes_ += count * sizeof(Element);
+    if (count > 0 && reinterpret_cast<uintptr_t>(first) % alignof(Element) != 0) {
+      is_aligned_ = false;
+    }
+  }
+
   uint64_t bytes_ = 0;
+  bool is_aligned_ = true;
 };
 
 }  // namespace
 
-absl::Status CheckMetadataSize(const fb::Metadata& metadata, uint64_t buffer_bytes) {
-  Sum sum;
-  sum.Add(&metadata);
-  if (sum.bytes() <= buffer_bytes) return absl::OkStatus();
+absl::Status CheckMetadataLayout(const fb::Metadata& metadata, uint64_t buffer_bytes) {
+  Walk walk;
+  walk.Add(&metadata);
+  if (!walk.is_aligned()) {
+    return DataLoss("section 0 (metadata): a list of numbers begins where numbers cannot");
+  }
+  if (walk.bytes() <= buffer_bytes) return absl::OkStatus();
   return DataLoss(
       "section 0 (metadata): strings and lists of {} bytes in a buffer of {}: it names the same "
       "bytes again and again",
-      sum.bytes(), buffer_bytes);
+      walk.bytes(), buffer_bytes);
 }
 
 }  // namespace berth
