@@ -26,17 +26,18 @@ function(berth_library name)
   endif()
 endfunction()
 
-# What AddressSanitizer builds, and of that what ThreadSanitizer builds: the tests of everything that
-# starts threads. ctest knows them by the labels `unit` and `unit-threads` (-L unit finds both).
+# What AddressSanitizer builds, and of that what ThreadSanitizer builds: the tests of what starts
+# threads (runtime, placement, the commands that run, place, demonstrate and measure). ctest knows them by the labels `unit` and `unit-threads` (-L unit finds both).
 if(BERTH_BUILD_TESTS)
   add_custom_target(unit_tests)
   add_custom_target(threaded_tests)
 endif()
-set(BERTH_THREADED_TESTS "^(runtime_|tools_|planner_(pool|emit|schedule)_)")
+string(CONCAT BERTH_THREADED_TESTS "^(runtime_|planner_pool_"
+  "|tools_(cli_(bench|check|commands|determinism|dynamic|state)|search_progress)_)")
 
 # berth_test(name SOURCES ... DEPS ... [LABELS label] [TIMEOUT seconds of one TEST]): a GoogleTest
 # binary. ctest sees each TEST by itself, so that a skipped one is reported as skipped and never
-# hides a failure beside it.
+# hides a failure beside it; with sanitizers, which make every start of a process slow, the binary.
 function(berth_test name)
   cmake_parse_arguments(ARG "" "TIMEOUT;LABELS" "SOURCES;DEPS" ${ARGN})
   if(NOT ARG_TIMEOUT)
@@ -52,8 +53,13 @@ function(berth_test name)
       add_dependencies(threaded_tests ${name})
     endif()
   endif()
-  gtest_discover_tests(${name} TEST_PREFIX "${name}." DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60
-    PROPERTIES LABELS "${ARG_LABELS}" TIMEOUT ${ARG_TIMEOUT})
+  if(BERTH_SANITIZE)
+    add_test(NAME ${name} COMMAND ${name} --gtest_brief=1)
+    set_tests_properties(${name} PROPERTIES LABELS "${ARG_LABELS}" TIMEOUT 1800)
+  else()
+    gtest_discover_tests(${name} TEST_PREFIX "${name}." DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60
+      PROPERTIES LABELS "${ARG_LABELS}" TIMEOUT ${ARG_TIMEOUT})
+  endif()
   if(BERTH_PRECOMPILE)
     precompile_test(${name} "${ARG_DEPS}")
   endif()

@@ -104,8 +104,9 @@ absl::Status Prepare(const CompileOptions& options, Stages& stages) {
 
 absl::Status PlanMemory(const CompileOptions& options, Stages& stages) {
   BERTH_RETURN_IF_ERROR(BeginStage(options, CompileStage::kOrder));
-  BERTH_ASSIGN_OR_RETURN(stages.dram,
-                         PlanDram(stages.graph, options.pool_budget_bytes, options.reorder));
+  BERTH_ASSIGN_OR_RETURN(
+      stages.dram, PlanDram(stages.graph, {options.pool_budget_bytes, options.search, options.stop},
+                            options.reorder));
   Dump(options, "order", [&] {
     return fmt::format("{}\n{}", DescribeOrder(stages.dram.order), DumpGraph(stages.graph));
   });

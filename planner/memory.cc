@@ -6,8 +6,6 @@
 #include <optional>
 #include <utility>
 
-#include "planner/schedule/place.h"
-
 namespace berth {
 namespace {
 
@@ -17,11 +15,11 @@ struct Attempt {
   absl::Status status;  // of the placement
 };
 
-Attempt TryPlan(const Graph& graph, StorageOptions options, int64_t pool_budget_bytes,
+Attempt TryPlan(const Graph& graph, StorageOptions options, const PlacePoolOptions& place,
                 bool reorder) {
   Attempt attempt;
   attempt.graph = graph;
-  attempt.plan.order = OrderNodes(attempt.graph, options);
+  attempt.plan.order = OrderNodes(attempt.graph, options, place.search, place.stop);
   if (!reorder) {
     attempt.graph = graph;
     OrderResult& order = attempt.plan.order;
@@ -32,7 +30,7 @@ Attempt TryPlan(const Graph& graph, StorageOptions options, int64_t pool_budget_
   options.explain = true;
   attempt.plan.storage_options = options;
   attempt.plan.storage = AssignStorage(attempt.graph, options);
-  absl::StatusOr<PoolPlan> pool = PlacePool(attempt.plan.storage, pool_budget_bytes);
+  absl::StatusOr<PoolPlan> pool = PlacePool(attempt.plan.storage, place);
   attempt.status = pool.status();
   if (pool.ok()) attempt.plan.pool = *std::move(pool);
   return attempt;
@@ -40,12 +38,12 @@ Attempt TryPlan(const Graph& graph, StorageOptions options, int64_t pool_budget_
 
 }  // namespace
 
-absl::StatusOr<DramPlan> PlanDram(Graph& graph, int64_t pool_budget_bytes, bool reorder) {
+absl::StatusOr<DramPlan> PlanDram(Graph& graph, const PlacePoolOptions& options, bool reorder) {
   std::optional<Attempt> lowest;
   for (const bool views : {true, false}) {
-    StorageOptions options;
-    options.views = views;
-    Attempt attempt = TryPlan(graph, options, pool_budget_bytes, reorder);
+    StorageOptions storage;
+    storage.views = views;
+    Attempt attempt = TryPlan(graph, storage, options, reorder);
     if (attempt.status.ok()) {
       graph = std::move(attempt.graph);
       return std::move(attempt.plan);
@@ -59,7 +57,7 @@ absl::StatusOr<DramPlan> PlanDram(Graph& graph, int64_t pool_budget_bytes, bool 
   return Annotate(lowest->status,
                   fmt::format("pool budget of {} bytes ({} live at once in the best order found, "
                               "at least {} in any)",
-                              pool_budget_bytes, order.peak_bytes, order.lower_bound_bytes));
+                              options.budget_bytes, order.peak_bytes, order.lower_bound_bytes));
 }
 
 }  // namespace berth

@@ -6,7 +6,7 @@
 #include "base/status.h"
 #include "kernels/graph.h"
 #include "planner/order/order.h"
-#include "planner/pool/solution.h"
+#include "planner/schedule/place.h"
 #include "planner/storage/storage.h"
 
 namespace berth {
@@ -21,7 +21,8 @@ struct DramPlan {
 // Permutes the nodes of `graph` and places every pool buffer. With a budget > 0 the plan is at most
 // so many bytes high: where concat and slice views make it higher, because they keep whole buffers
 // alive, a plan without them (which copies) is tried too. ResourceExhausted with the figures of the
-// best plan if none is low enough. Without `reorder` the nodes stay where they are.
-absl::StatusOr<DramPlan> PlanDram(Graph& graph, int64_t pool_budget_bytes, bool reorder = true);
+// best plan if none is low enough. Without `reorder` the nodes stay where they are; without a
+// search their order is looked for as briefly as their places.
+absl::StatusOr<DramPlan> PlanDram(Graph& graph, const PlacePoolOptions& options, bool reorder);
 
 }  // namespace berth

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 
+#include "base/stop.h"
 #include "kernels/graph.h"
 #include "planner/storage/storage.h"
 
@@ -18,8 +19,10 @@ struct OrderResult {
 };
 
 // Permutes graph.nodes. The peak is what the machine will really hold: views, in-place and fused
-// ops counted as AssignStorage makes them. Deterministic; under a second for thousands of nodes.
-OrderResult OrderNodes(Graph& graph, const StorageOptions& options);
+// ops counted as AssignStorage makes them. Deterministic, but where it was to stop; under a second
+// for thousands of nodes, without `search` a few milliseconds.
+OrderResult OrderNodes(Graph& graph, const StorageOptions& options, bool search = true,
+                       const StopConditions& stop = {});
 
 // "order: peak 10 of 12 in the model's order, bound 10, EXACT"
 std::string DescribeOrder(const OrderResult& result);

@@ -4,11 +4,13 @@
 #include <map>
 
 #include "npu_sim/operands.h"
+#include "planner/check_stop.h"
 
 namespace berth {
 namespace {
 
 constexpr int64_t kPoolAlignment = 64;
+constexpr int64_t kQuickPoolUnits = 1'000'000;  // PoolOptions: about 3 ms
 
 // Buffers of one op and role in one alias group, as long as their lives do not overlap.
 void AliasRoles(const LoweredProgram& lowered, std::vector<PoolItem>& items) {
@@ -153,9 +155,9 @@ absl::StatusOr<ScratchpadPlan> PlaceBuffers(const LoweredProgram& lowered, const
   return result;
 }
 
-absl::StatusOr<PoolPlan> PlacePool(StoragePlan& storage, int64_t budget_bytes) {
+absl::StatusOr<PoolPlan> PlacePool(StoragePlan& storage, const PlacePoolOptions& options) {
   PoolProblem problem;
-  if (budget_bytes > 0) problem.capacity_bytes = budget_bytes;
+  if (options.budget_bytes > 0) problem.capacity_bytes = options.budget_bytes;
   for (size_t i = 0; i < storage.buffers.size(); ++i) {
     const StorageBuffer& buffer = storage.buffers[i];
     if (!IsInPool(buffer)) continue;
@@ -168,7 +170,11 @@ absl::StatusOr<PoolPlan> PlacePool(StoragePlan& storage, int64_t budget_bytes) {
     item.name = buffer.name;
     problem.items.push_back(std::move(item));
   }
-  BERTH_ASSIGN_OR_RETURN(PoolPlan plan, PlanPool(problem, PoolOptions{}));
+  PoolOptions search;
+  if (!options.search && options.budget_bytes == 0) search.work_limit_units = kQuickPoolUnits;
+  search.should_stop = [&] { return ShouldStop(options.stop); };
+  BERTH_ASSIGN_OR_RETURN(PoolPlan plan, PlanPool(problem, search));
+  BERTH_RETURN_IF_ERROR(CheckCompilation(options.stop));
   if (plan.conflict) {
     return ResourceExhausted("{}", DescribeConflict(problem, plan));
   }

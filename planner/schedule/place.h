@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/stop.h"
 #include "planner/pool/plan_pool.h"
 #include "planner/schedule/lower.h"
 #include "planner/schedule/prefetch.h"
@@ -42,7 +43,14 @@ struct PlaceOptions {
 absl::StatusOr<ScratchpadPlan> PlaceBuffers(const LoweredProgram& lowered, const NpuConfig& config,
                                             const PlaceOptions& options = {});
 
-// The pool: gives every pool buffer of `storage` its offset. A budget > 0 is a limit.
-absl::StatusOr<PoolPlan> PlacePool(StoragePlan& storage, int64_t budget_bytes);
+struct PlacePoolOptions {
+  int64_t budget_bytes = 0;  // the limit; 0: none
+  bool search = true;        // off: a few milliseconds of it, where there is no limit to meet
+  StopConditions stop;
+};
+
+// The pool: gives every pool buffer of `storage` its offset. ResourceExhausted beyond the budget,
+// Cancelled or DeadlineExceeded where it was to stop.
+absl::StatusOr<PoolPlan> PlacePool(StoragePlan& storage, const PlacePoolOptions& options);
 
 }  // namespace berth

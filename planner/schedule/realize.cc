@@ -80,7 +80,9 @@ absl::StatusOr<Schedule> BeginSchedule(const Graph& graph, OnChipPlan on_chip,
   StorageOptions storage = options.storage;
   storage.on_chip = &schedule.on_chip;
   schedule.storage = AssignStorage(graph, storage);
-  BERTH_ASSIGN_OR_RETURN(schedule.pool, PlacePool(schedule.storage, options.pool_budget_bytes));
+  BERTH_ASSIGN_OR_RETURN(
+      schedule.pool,
+      PlacePool(schedule.storage, {options.pool_budget_bytes, options.search, options.stop}));
   return schedule;
 }
 
