@@ -26,14 +26,13 @@ function(berth_library name)
   endif()
 endfunction()
 
-# What AddressSanitizer builds, and of that what ThreadSanitizer builds: the tests of what starts
-# threads (runtime, placement, the commands that run, place, demonstrate and measure). ctest knows them by the labels `unit` and `unit-threads` (-L unit finds both).
+# What AddressSanitizer builds, and of that what ThreadSanitizer builds: the tests of the libraries that
+# start threads. ctest knows them by the labels `unit` and `unit-threads` (-L unit finds both).
 if(BERTH_BUILD_TESTS)
   add_custom_target(unit_tests)
   add_custom_target(threaded_tests)
 endif()
-string(CONCAT BERTH_THREADED_TESTS "^(runtime_|planner_pool_"
-  "|tools_(cli_(bench|check|commands|determinism|dynamic|state)|search_progress)_)")
+set(BERTH_THREADED_TESTS "^(runtime_|planner_pool_)")
 
 # berth_test(name SOURCES ... DEPS ... [LABELS label] [TIMEOUT seconds of one TEST]): a GoogleTest
 # binary. ctest sees each TEST by itself, so that a skipped one is reported as skipped and never
